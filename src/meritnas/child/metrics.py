@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import numpy as np
+from sklearn import metrics
+from torch import Tensor
+
+from meritnas.data.task import Task
+
+
+def score(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
+    """How good predictions are, on the scale of the original target.
+
+    Args:
+        task: what is predicted.
+        outputs: [n, outputs] of a network.
+        target: [n], encoded.
+
+    Returns:
+        Two classes: accuracy, balanced_error, log_loss, roc_auc. More classes: the same without
+        roc_auc. Regression: r2, rmse.
+    """
+    truth = target.cpu().numpy()
+    if task.kind == "regression":
+        found = outputs[:, 0].cpu().numpy().astype(np.float64)
+        return {
+            "r2": float(metrics.r2_score(truth, found)),
+            "rmse": float(np.sqrt(np.mean((found - truth) ** 2)) * task.scale),
+        }
+    chances = task.probabilities(outputs).cpu().numpy().astype(np.float64)
+    chances /= chances.sum(axis=1, keepdims=True)
+    guess = chances.argmax(axis=1)
+    codes = truth.astype(np.int64)
+    result = {
+        "accuracy": float(metrics.accuracy_score(codes, guess)),
+        "balanced_error": 1.0 - _balanced_accuracy(codes, guess),
+        "log_loss": float(metrics.log_loss(codes, chances, labels=range(chances.shape[1]))),
+    }
+    if task.kind == "binary":
+        result["roc_auc"] = float(metrics.roc_auc_score(codes, chances[:, 1]))
+    return result
+
+
+def main_metric(task: Task) -> str:
+    """The score that a summary names first."""
+    return "r2" if task.kind == "regression" else "accuracy"
+
+
+def _balanced_accuracy(truth: np.ndarray, guess: np.ndarray) -> float:
+    """The mean over the classes present of the share recognised."""
+    return float(np.mean([np.mean(guess[truth == label] == label) for label in np.unique(truth)]))

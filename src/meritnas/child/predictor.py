@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+
+from meritnas.child.train import outputs_of
+from meritnas.data.encoder import TableEncoder
+from meritnas.data.task import Task
+from meritnas.errors import StoreError
+from meritnas.search.settings import SearchSettings
+from meritnas.search.setup import make_family
+from meritnas.search.store import RunStore
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A trained network with all that turns a table into answers.
+
+    Attributes:
+        encoder: table -> inputs.
+        task: outputs -> answers.
+        module: inputs [n, columns] -> outputs [n, outputs].
+    """
+
+    encoder: TableEncoder
+    task: Task
+    module: nn.Module
+
+    def outputs(self, frame: pd.DataFrame) -> torch.Tensor:
+        """What the network says, [n, outputs]."""
+        return outputs_of(self.module, torch.from_numpy(self.encoder.transform(frame)))
+
+    def predict(self, frame: pd.DataFrame) -> np.ndarray:
+        """Labels, or numbers on the target's own scale, [n]."""
+        return self.task.labels(self.outputs(frame))
+
+    def table(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Predictions as a table: the answer, and for classes the probability of each."""
+        outputs = self.outputs(frame)
+        columns = {f"predicted_{self.task.target}": self.task.labels(outputs)}
+        if self.task.kind != "regression":
+            chances = self.task.probabilities(outputs).numpy()
+            for label, column in zip(self.task.classes, chances.T, strict=True):
+                columns[f"probability_{label}"] = column
+        return pd.DataFrame(columns)
+
+
+def load_predictor(run: Path | str) -> Predictor:
+    """The trained network of a run."""
+    store = RunStore.open(Path(run))
+    encoder, task = read_preprocessing(store)
+    weights, metadata = store.read_weights("model.safetensors")
+    settings = SearchSettings.from_json(store.config["settings"])
+    module = make_family(settings, encoder, task).child(metadata.get("architecture", ""))
+    try:
+        module.load_state_dict(weights)
+    except RuntimeError as error:
+        raise StoreError(
+            f"the weights in {store.folder} do not fit its network; train it anew with: "
+            f"meritnas retrain {store.folder}"
+        ) from error
+    return Predictor(encoder, task, module)
+
+
+def read_preprocessing(store: RunStore) -> tuple[TableEncoder, Task]:
+    """How the run turned its table into numbers."""
+    data = store.read_json("preprocessing.json")
+    try:
+        return TableEncoder.from_json(data["encoder"]), Task.from_json(data["task"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"preprocessing.json in {store.folder} is damaged ({error}); restore it or start a "
+            "new run"
+        ) from error

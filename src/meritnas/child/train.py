@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from meritnas.data.bundle import Part
+from meritnas.data.stream import BatchStream
+from meritnas.search.recipe import TrainRecipe
+
+_ROWS_AT_ONCE = 8192
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A network after training.
+
+    Attributes:
+        module: with the weights of its best epoch.
+        best_epoch: counted from 1.
+        valid_loss: of that epoch.
+        train_losses: the mean training loss of each epoch.
+        valid_losses: the validation loss after each epoch.
+    """
+
+    module: nn.Module
+    best_epoch: int
+    valid_loss: float
+    train_losses: tuple[float, ...]
+    valid_losses: tuple[float, ...]
+
+
+def train_child(
+    module: nn.Module,
+    train: Part,
+    valid: Part,
+    loss: Loss,
+    recipe: TrainRecipe,
+    epochs: int,
+    seed: int,
+    after_epoch: Callable[[int], None] | None = None,
+) -> Trained:
+    """Train a network alone and keep the epoch with the smallest validation loss.
+
+    Args:
+        module: fresh; trained in place.
+        train: rows to learn from.
+        valid: rows that choose the epoch.
+        loss: (outputs, target) -> mean loss.
+        recipe: optimiser, learning rate, schedule, batch size.
+        epochs: passes over `train`.
+        seed: the order of batches.
+        after_epoch: told the number of each finished epoch.
+    """
+    stream = BatchStream(train, recipe.batch_size, seed)
+    optimizer = make_optimizer(module, recipe)
+    steps = stream.steps_per_epoch * epochs
+    done = 0
+    best: dict[str, Tensor] = {}
+    best_epoch, best_loss = 0, float("inf")
+    train_losses: list[float] = []
+    valid_losses: list[float] = []
+    for epoch in range(1, epochs + 1):
+        total = torch.zeros((), device=train.target.device)
+        for _ in range(stream.steps_per_epoch):
+            for group in optimizer.param_groups:
+                group["lr"] = recipe.rate_at(done, steps)
+            batch = stream.next()
+            optimizer.zero_grad(set_to_none=True)
+            value = loss(module(batch.inputs), batch.target)
+            value.backward()
+            optimizer.step()
+            total += value.detach()
+            done += 1
+        train_losses.append(float(total) / stream.steps_per_epoch)
+        valid_losses.append(float(loss(outputs_of(module, valid.inputs), valid.target)))
+        if valid_losses[-1] < best_loss or not best:
+            best_epoch, best_loss = epoch, valid_losses[-1]
+            best = {name: value.detach().clone() for name, value in module.state_dict().items()}
+        if after_epoch is not None:
+            after_epoch(epoch)
+    module.load_state_dict(best)
+    return Trained(module, best_epoch, best_loss, tuple(train_losses), tuple(valid_losses))
+
+
+def make_optimizer(module: nn.Module, recipe: TrainRecipe) -> torch.optim.Optimizer:
+    """The recipe's optimiser over a whole network."""
+    fused = {param.device.type for param in module.parameters()} <= {"cpu", "cuda"}
+    if recipe.optimizer == "sgd":
+        return torch.optim.SGD(
+            module.parameters(), lr=recipe.learning_rate, momentum=0.9, fused=fused
+        )
+    return torch.optim.Adam(module.parameters(), lr=recipe.learning_rate, eps=1e-3, fused=fused)
+
+
+@torch.no_grad()
+def outputs_of(module: nn.Module, inputs: Tensor) -> Tensor:
+    """Outputs [n, outputs] for any number of rows, computed some thousands at a time."""
+    module.eval()
+    parts = [
+        module(inputs[start : start + _ROWS_AT_ONCE])
+        for start in range(0, max(1, len(inputs)), _ROWS_AT_ONCE)
+    ]
+    module.train()
+    return torch.cat(parts)

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from meritnas.cost.diagram import Diagram
+from meritnas.cost.reduced import ReducedCost
+
+# Up to this many possible keys a lookup table is faster than sorting.
+_LOOKUP_KEYS = 8_000_000
+_KEY_BITS = 62
+
+
+class DiagramTooLarge(Exception):
+    """A level of the diagram would hold more transitions than allowed."""
+
+
+def build_diagram(costs: Sequence[ReducedCost], max_transitions: int) -> Diagram:
+    """The minimal diagram of all architectures whose every reduced cost stays within its slack.
+
+    Args:
+        costs: one for each limit, all over the same decisions.
+        max_transitions: the most entries that a level may hold before states are merged.
+
+    Raises:
+        DiagramTooLarge: a level would hold more.
+    """
+    return Diagram(tuple(_merge_equal_states(_forward_levels(costs, max_transitions))))
+
+
+def _forward_levels(costs: Sequence[ReducedCost], max_transitions: int) -> list[np.ndarray]:
+    """Level by level, all (class of the last option, slack left for each limit) that occur.
+
+    Two exact merges keep the levels small: options with equal costs to the next decision are one
+    class, and slack beyond what the most expensive completion needs is cut off.
+    """
+    before = np.zeros(1, dtype=np.int64)  # the last option of each state, as its class' first
+    slacks = [np.array([cost.slack], dtype=np.int64) for cost in costs]
+    levels = []
+    for i in range(len(costs[0].steps)):
+        if len(before) * costs[0].steps[i].shape[1] > max_transitions:
+            raise DiagramTooLarge
+        left = [s[:, None] - c.steps[i][before] for s, c in zip(slacks, costs, strict=True)]
+        alive = np.logical_and.reduce([part >= 0 for part in left])
+        left = [np.minimum(part, c.most_ahead[i]) for part, c in zip(left, costs, strict=True)]
+        first_of_class, option_class = _option_classes(costs, i)
+        widths = [cost.slack + 1 for cost in costs]
+        found, level = _number_states(left, option_class, len(first_of_class), widths, alive)
+        levels.append(level)
+        slacks = []
+        for width in reversed(widths):
+            slacks.insert(0, found % width)
+            found = found // width
+        before = first_of_class[found]
+    return levels
+
+
+def _option_classes(costs: Sequence[ReducedCost], i: int) -> tuple[np.ndarray, np.ndarray]:
+    """Group the options of decision i by what follows: (first option of a class, class of each)."""
+    if i + 1 == len(costs[0].steps):
+        options = costs[0].steps[i].shape[1]
+        return np.zeros(1, dtype=np.int64), np.zeros(options, dtype=np.int64)
+    rows = np.concatenate([cost.steps[i + 1] for cost in costs], axis=1)
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return first.astype(np.int64), inverse.reshape(-1).astype(np.int64)
+
+
+def _number_states(
+    left: Sequence[np.ndarray],
+    option_class: np.ndarray,
+    classes: int,
+    widths: Sequence[int],
+    alive: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct states reached, as keys, and a level that points to their positions."""
+    key_count = classes
+    for width in widths:
+        key_count *= width
+    if key_count.bit_length() > _KEY_BITS:
+        raise DiagramTooLarge
+    keys = np.broadcast_to(option_class[None, :], alive.shape)
+    for part, width in zip(left, widths, strict=True):
+        keys = keys * width + part
+    if key_count <= _LOOKUP_KEYS:
+        marked = np.zeros(key_count, dtype=bool)
+        marked[keys[alive]] = True
+        found = np.flatnonzero(marked)
+        position = np.cumsum(marked, dtype=np.int32) - 1
+        numbers = position[keys[alive]]
+    else:
+        found, numbers = np.unique(keys[alive], return_inverse=True)
+    level = np.full(alive.shape, len(found), dtype=np.int32)
+    level[alive] = numbers.reshape(-1)
+    return found, level
+
+
+def _merge_equal_states(levels: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """From the last level back, make states with equal transitions one, and drop dead ones."""
+    # What each state of the next level became; the last entry stands for the dead transition.
+    became = np.array([0, 1], dtype=np.int32) if len(levels[-1]) else np.array([0])
+    merged: list[np.ndarray] = []
+    dead = 1
+    for level in reversed(levels):
+        renamed = became[level]
+        alive = (renamed != dead).any(axis=1)
+        groups, first = _equal_rows(renamed[alive])
+        merged.insert(0, renamed[alive][first])
+        dead = len(first)
+        became = np.full(len(level) + 1, dead, dtype=np.int32)
+        became[:-1][alive] = groups
+    return merged
+
+
+def _equal_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(group of each row, first row of each group), by random 64-bit sums that are then checked."""
+    rng = np.random.default_rng(0)
+    while True:
+        weights = rng.integers(1, 2**63, size=rows.shape[1], dtype=np.uint64) | np.uint64(1)
+        sums = (rows.astype(np.uint64) * weights).sum(axis=1, dtype=np.uint64)
+        _, first, groups = np.unique(sums, return_index=True, return_inverse=True)
+        groups = groups.reshape(-1)
+        if np.array_equal(rows[first][groups], rows):
+            return groups.astype(np.int32), first

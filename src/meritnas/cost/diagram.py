@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+# Rows of logits whose spread, summed over decisions, stays below this cannot underflow a product
+# of probabilities in double precision (the smallest is about exp(-708)).
+_SAFE_SPREAD = 600.0
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """The feasible architectures as paths through a small layered graph, and nothing but them.
+
+    A state of level i stands for all ways to answer the first i decisions that leave the *same*
+    ways to go on; the graph is minimal in this sense (a reduced multi-valued decision diagram). A
+    knapsack table over (decision, option, cost so far) holds the same information; merging the
+    states that differ in cost but not in what is still possible makes it tens of times smaller.
+
+    Attributes:
+        levels: for each decision an integer array [states, options]: the state of the next level
+            that an option leads to; the number of states of the next level means that it fits no
+            more. Level 0 has one state, and so has the level after the last decision.
+    """
+
+    levels: tuple[np.ndarray, ...]
+
+    @property
+    def transitions(self) -> int:
+        """The number of entries in all levels: what one pass costs."""
+        return sum(level.size for level in self.levels)
+
+    def count(self) -> int:
+        """The number of paths, exactly (Python integers where 64 bits might not hold it)."""
+        bound = 1
+        for level in self.levels:
+            bound *= level.shape[1]
+        dtype = np.int64 if bound < 2**62 else object
+        ways = np.array([1, 0], dtype=dtype)
+        for level in reversed(self.levels):
+            ways = np.append(ways[level].sum(axis=1), np.zeros(1, dtype=dtype))
+        return int(ways[0])
+
+    def reachable(self) -> list[np.ndarray]:
+        """For each decision the indices of the options that lie on some path."""
+        kept = []
+        for i, level in enumerate(self.levels):
+            kept.append(np.flatnonzero((level != self.states_after(i)).any(axis=0)))
+        return kept
+
+    def states_after(self, i: int) -> int:
+        """The number of states after decision i, which is also the mark of a dead transition."""
+        return len(self.levels[i + 1]) if i + 1 < len(self.levels) else 1
+
+    def condition(self, log_probs: Sequence[np.ndarray]) -> PathLaw:
+        """The law of a path whose options are drawn independently, given that the path exists."""
+        spread = sum(float(row.max() - row.min()) for row in log_probs)
+        if spread < _SAFE_SPREAD:
+            return self._condition_linear([np.exp(row) for row in log_probs])
+        return self._condition_log(log_probs)
+
+    def _condition_linear(self, probs: Sequence[np.ndarray]) -> PathLaw:
+        ahead = np.array([1.0, 0.0])
+        log_total = 0.0
+        steps: list[np.ndarray] = []
+        for level, row in zip(reversed(self.levels), reversed(probs), strict=True):
+            step = ahead[level]
+            step *= row
+            ahead = np.append(step.sum(axis=1), 0.0)
+            step /= ahead[:-1, None]
+            steps.append(step)
+            # Keep the numbers near one: only their ratios matter within a level.
+            scale = ahead.max()
+            ahead /= scale
+            log_total += float(np.log(scale))
+        return PathLaw(self, tuple(reversed(steps)), log_total)
+
+    def _condition_log(self, log_probs: Sequence[np.ndarray]) -> PathLaw:
+        ahead = np.array([0.0, -np.inf])
+        steps: list[np.ndarray] = []
+        for level, row in zip(reversed(self.levels), reversed(log_probs), strict=True):
+            step = ahead[level] + row
+            top = step.max(axis=1)
+            finite_top = np.where(np.isfinite(top), top, 0.0)
+            weights = np.exp(step - finite_top[:, None])
+            sums = weights.sum(axis=1)
+            with np.errstate(divide="ignore"):
+                ahead = np.append(finite_top + np.log(sums), -np.inf)
+            steps.append(weights / np.where(sums > 0, sums, 1.0)[:, None])
+        return PathLaw(self, tuple(reversed(steps)), float(ahead[0]))
+
+    def best(self, scores: Sequence[np.ndarray]) -> tuple[int, ...]:
+        """The path with the largest sum of scores, one row of scores for each decision."""
+        ahead = np.array([0.0, -np.inf])
+        sums: list[np.ndarray] = []
+        for level, row in zip(reversed(self.levels), reversed(scores), strict=True):
+            step = ahead[level] + row
+            ahead = np.append(step.max(axis=1), -np.inf)
+            sums.append(step)
+        state, picks = 0, []
+        for i, (level, step) in enumerate(zip(self.levels, reversed(sums), strict=True)):
+            alive = level[state] != self.states_after(i)
+            # A feasible option may score minus infinity; a dead one must lose even to that.
+            pick = int(np.argmax(np.where(alive, np.maximum(step[state], -1e300), -np.inf)))
+            picks.append(pick)
+            state = int(level[state, pick])
+        return tuple(picks)
+
+
+@dataclass(frozen=True)
+class PathLaw:
+    """The exact conditional law of architectures given that they are feasible.
+
+    Attributes:
+        diagram: the feasible architectures.
+        steps: for each decision an array [states, options]: the probability of each option at
+            each state, given feasibility.
+        log_probability: log P(V), the log of the probability that an unconditional draw fits.
+    """
+
+    diagram: Diagram
+    steps: tuple[np.ndarray, ...]
+    log_probability: float
+
+    def marginals(self) -> list[np.ndarray]:
+        """m_ij = P(option j at decision i | feasible), a row for each decision."""
+        visits: np.ndarray = np.ones(1)
+        rows = []
+        for i, (level, step) in enumerate(zip(self.diagram.levels, self.steps, strict=True)):
+            rows.append(visits @ step)
+            size = self.diagram.states_after(i)
+            flow = (visits[:, None] * step).ravel()
+            visits = np.bincount(level.ravel(), weights=flow, minlength=size + 1)[:size]
+        return rows
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Independent draws as a pick matrix [n, decisions]; every one is feasible."""
+        states = np.zeros(n, dtype=np.int64)
+        picks = np.empty((n, len(self.steps)), dtype=np.int64)
+        for i, (level, step) in enumerate(zip(self.diagram.levels, self.steps, strict=True)):
+            rows = np.cumsum(step[states], axis=1)
+            marks = rng.random(n) * rows[:, -1]
+            # The first option whose cumulated probability exceeds the mark has itself probability
+            # above zero, so rounding can never pick a dead option.
+            picks[:, i] = (rows <= marks[:, None]).sum(axis=1)
+            states = level[states, picks[:, i]]
+        return picks

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from meritnas.cost.build import DiagramTooLarge, build_diagram
+from meritnas.cost.diagram import Diagram, PathLaw
+from meritnas.cost.reduced import ReducedCost, cheapest, reduce_cost
+from meritnas.cost.terms import CostTerms, Limit
+from meritnas.errors import InfeasibleError, SpaceError
+from meritnas.space.architecture import Architecture
+from meritnas.space.space import Space
+
+_MAX_TRANSITIONS = 12_000_000
+_COARSEST_SLACK = 64
+
+
+class FeasibleSet:
+    """The architectures that keep every limit, with exact counts, probabilities and samples.
+
+    Where TabNAS (section 3.3) estimates P(V), the probability that a sampled network fits, by
+    Monte Carlo, this holds V itself as a decision diagram. `logits` and `scores` are one row of
+    numbers for each decision.
+
+    Attributes:
+        space: the space that the set is a part of.
+        limits: what its architectures keep.
+        exact: whether V is represented exactly. On spaces so large that it would not fit into
+            memory, costs are rounded up to a grid: no limit is broken, but some architectures
+            just below it are left out, and `note` says which.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        costs: Mapping[str, CostTerms],
+        limits: Sequence[Limit] = (),
+        max_transitions: int = _MAX_TRANSITIONS,
+    ) -> None:
+        self.space = space
+        self.limits = tuple(limits)
+        self._terms = [costs[limit.name] for limit in self.limits]
+        for limit, terms in zip(self.limits, self._terms, strict=True):
+            _check_limit(space, limit, terms)
+        reduced = [
+            reduce_cost(terms, limit.maximum)
+            for limit, terms in zip(self.limits, self._terms, strict=True)
+        ] or [_no_cost(space)]
+        self.diagram, self._reduced = _fit(reduced, max_transitions)
+        if not len(self.diagram.levels[0]):
+            raise InfeasibleError(
+                f"no architecture keeps all limits at once: {self._limit_text()}; raise one of them"
+            )
+
+    @property
+    def exact(self) -> bool:
+        """Whether the set is represented exactly."""
+        return all(cost.missed == 0 for cost in self._reduced)
+
+    @property
+    def note(self) -> str:
+        """What an inexact representation leaves out; empty when exact."""
+        return "; ".join(
+            f"{limit.name} counted in steps of {cost.grid:,}: architectures within "
+            f"{cost.missed:,} of the limit may be left out"
+            for limit, cost in zip(self.limits, self._reduced, strict=False)
+            if cost.missed
+        )
+
+    def count(self) -> int:
+        """The number of feasible architectures."""
+        return self.diagram.count()
+
+    def share(self) -> float:
+        """The feasible part of the space, 0 to 1."""
+        return self.count() / self.space.count()
+
+    def contains(self, picks: np.ndarray) -> np.ndarray:
+        """For a pick matrix [n, decisions], which rows keep every limit: a boolean array [n]."""
+        fits = np.ones(len(picks), dtype=bool)
+        for limit, terms in zip(self.limits, self._terms, strict=True):
+            fits &= terms.of(picks) <= limit.maximum
+        return fits
+
+    def admits(self, architecture: Architecture) -> bool:
+        """Whether an architecture keeps every limit."""
+        return bool(self.contains(np.array([self.space.picks(architecture)]))[0])
+
+    def reachable(self) -> list[np.ndarray]:
+        """For each decision the indices of the options that occur in a feasible architecture."""
+        return self.diagram.reachable()
+
+    def condition(self, logits: Sequence[np.ndarray]) -> PathLaw:
+        """The law of architectures drawn by these logits, given that they are feasible."""
+        law = self.diagram.condition(self._log_probs(logits))
+        if law.log_probability == -np.inf:
+            raise InfeasibleError(
+                "these logits give no probability to any feasible architecture; "
+                "give every option a finite logit"
+            )
+        return law
+
+    def probability(self, logits: Sequence[np.ndarray]) -> float:
+        """P(V): the probability that an architecture drawn by these logits is feasible."""
+        return float(np.exp(self.diagram.condition(self._log_probs(logits)).log_probability))
+
+    def marginals(self, logits: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """P(option | feasible), a row for each decision.
+
+        The gradient of log P(y | V) with respect to the logits is onehot(y) minus these rows.
+        """
+        return self.condition(logits).marginals()
+
+    def sample(
+        self, logits: Sequence[np.ndarray], n: int, seed: int | np.random.Generator
+    ) -> list[Architecture]:
+        """Independent draws from P(. | V); none is rejected."""
+        picks = self.condition(logits).sample(n, np.random.default_rng(seed))
+        return [self.space.architecture(row) for row in picks]
+
+    def best(self, scores: Sequence[np.ndarray]) -> Architecture:
+        """The feasible architecture with the largest sum of scores."""
+        return self.space.architecture(self.diagram.best(self._rows(scores)))
+
+    def mode(self, logits: Sequence[np.ndarray]) -> Architecture:
+        """The most probable feasible architecture."""
+        return self.space.architecture(self.diagram.best(self._log_probs(logits)))
+
+    def _log_probs(self, logits: Sequence[np.ndarray]) -> list[np.ndarray]:
+        return [_log_softmax(row) for row in self._rows(logits)]
+
+    def _rows(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
+        rows = [np.asarray(row, dtype=np.float64) for row in values]
+        if tuple(len(row) for row in rows) != self.space.sizes:
+            raise SpaceError(
+                f"one row for each decision with sizes {self.space.sizes} is needed, got rows of "
+                f"sizes {tuple(len(row) for row in rows)}"
+            )
+        return rows
+
+    def _limit_text(self) -> str:
+        return " and ".join(f"{limit.name} <= {limit.maximum:,}" for limit in self.limits)
+
+
+def _log_softmax(row: np.ndarray) -> np.ndarray:
+    shifted = row - row.max()
+    return shifted - np.log(np.exp(shifted).sum())
+
+
+def _check_limit(space: Space, limit: Limit, terms: CostTerms) -> None:
+    least, picks = cheapest(terms)
+    if limit.maximum < least:
+        raise InfeasibleError(
+            f"the limit of {limit.maximum:,} {terms.unit} is below the cheapest network, "
+            f"{space.architecture(picks)} with {least:,}; set the limit to {least:,} or more"
+        )
+
+
+def _no_cost(space: Space) -> ReducedCost:
+    zeros = tuple(np.zeros(size, dtype=np.int64) for size in space.sizes)
+    return reduce_cost(CostTerms(0, zeros, (None,) * (len(zeros) - 1), "nothing"), 0)
+
+
+def _fit(
+    costs: Sequence[ReducedCost], max_transitions: int
+) -> tuple[Diagram, tuple[ReducedCost, ...]]:
+    """Build the diagram, on a coarser grid where it would be too large, loosest limit first."""
+    current = list(costs)
+    loosest_first = sorted(range(len(current)), key=lambda k: -current[k].tightness)
+    while True:
+        try:
+            return build_diagram(current, max_transitions), tuple(current)
+        except DiagramTooLarge:
+            coarse = [k for k in loosest_first if current[k].slack > _COARSEST_SLACK]
+            if not coarse:
+                raise InfeasibleError(
+                    f"the space is too large for its limits ({len(costs[0].steps)} decisions); "
+                    "use fewer limits or fewer options"
+                ) from None
+            current[coarse[0]] = current[coarse[0]].coarser(2)

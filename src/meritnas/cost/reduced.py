@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from meritnas.cost.terms import CostTerms
+
+
+@dataclass(frozen=True)
+class ReducedCost:
+    """A cost and its limit, rewritten so that the cheapest way on always costs nothing.
+
+    With H_i(b) the cost of the cheapest completion after option b at decision i, a step a -> b
+    costs t'(a, b) = t(a, b) + H_i(b) - H_{i-1}(a) >= 0, and an architecture fits exactly when its
+    reduced steps sum to at most slack = limit - cheapest cost. Everything is an integer, divided
+    by the common divisor of all steps.
+
+    Attributes:
+        steps: for each decision [options before (1 for the first), options], all >= 0.
+        slack: what the steps may sum to.
+        most_ahead: for each decision [options]: the most that the steps after it can sum to.
+        grid: how much of the original cost one unit stands for.
+        missed: an architecture whose cost is at most limit - missed is certainly counted as
+            fitting; 0 means that the rewriting is exact.
+    """
+
+    steps: tuple[np.ndarray, ...]
+    slack: int
+    most_ahead: tuple[np.ndarray, ...]
+    grid: int
+    missed: int
+
+    @property
+    def tightness(self) -> float:
+        """Slack over the most that could be spent: small means a tight limit."""
+        most = int((self.steps[0][0] + self.most_ahead[0]).max())
+        return self.slack / most if most else math.inf
+
+    def coarser(self, factor: int) -> ReducedCost:
+        """The same limit on a grid `factor` times coarser, rounded so that it is never broken."""
+        steps = tuple(-(-step // factor) for step in self.steps)
+        missed = self.missed + (len(steps) + 1) * (factor - 1) * self.grid
+        return _with_most_ahead(steps, self.slack // factor, self.grid * factor, missed)
+
+
+def cheapest(terms: CostTerms) -> tuple[int, tuple[int, ...]]:
+    """The smallest cost of any architecture, and the picks that have it."""
+    steps = terms.steps()
+    ahead = _cheapest_ahead(steps)
+    picks: list[int] = []
+    row = 0
+    for step, rest in zip(steps, ahead, strict=True):
+        row = int(np.argmin(step[row] + rest))
+        picks.append(row)
+    return int((steps[0][0] + ahead[0]).min()), tuple(picks)
+
+
+def reduce_cost(terms: CostTerms, maximum: int) -> ReducedCost:
+    """Rewrite a cost and its limit; the limit must be at least the cheapest cost."""
+    steps = terms.steps()
+    ahead = _cheapest_ahead(steps)
+    least = int((steps[0][0] + ahead[0]).min())
+    reduced = []
+    for i, step in enumerate(steps):
+        before = np.array([least]) if i == 0 else ahead[i - 1]
+        reduced.append(step + ahead[i][None, :] - before[:, None])
+    divisor = int(np.gcd.reduce(np.concatenate([step.ravel() for step in reduced]))) or 1
+    units = tuple(step // divisor for step in reduced)
+    return _with_most_ahead(units, (maximum - least) // divisor, divisor, 0)
+
+
+def _cheapest_ahead(steps: tuple[np.ndarray, ...]) -> list[np.ndarray]:
+    """H_i: for each decision [options] the cheapest sum of all later steps."""
+    ahead = [np.zeros(steps[-1].shape[1], dtype=np.int64)]
+    for step in reversed(steps[1:]):
+        ahead.insert(0, (step + ahead[0][None, :]).min(axis=1))
+    return ahead
+
+
+def _with_most_ahead(
+    steps: tuple[np.ndarray, ...], slack: int, grid: int, missed: int
+) -> ReducedCost:
+    most = [np.zeros(steps[-1].shape[1], dtype=np.int64)]
+    for step in reversed(steps[1:]):
+        most.insert(0, (step + most[0][None, :]).max(axis=1))
+    return ReducedCost(steps, slack, tuple(most), grid, missed)

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from meritnas.data.suggest import listed
+from meritnas.errors import DataError
+
+Label: TypeAlias = str | int | float | bool
+
+_MOST_CLASSES = 50
+_LEAST_ROWS_OF_A_CLASS = 3
+
+
+def is_classification(values: pd.Series) -> bool:
+    """Tells whether a target column names classes.
+
+    Text, categories and booleans do. Numbers do if all are whole and there are at most 50 of
+    them, and at most one for every ten rows (but two are always classes): more distinct whole
+    numbers count or measure something.
+    """
+    if types.is_bool_dtype(values.dtype) or not types.is_numeric_dtype(values.dtype):
+        return True
+    numbers = target_numbers(values)
+    if not np.array_equal(numbers, np.floor(numbers)):
+        return False
+    return len(np.unique(numbers)) <= max(2, min(_MOST_CLASSES, len(numbers) // 10))
+
+
+def find_classes(values: pd.Series) -> tuple[Label, ...]:
+    """Returns the distinct labels of a target column, sorted, as plain Python values.
+
+    Raises:
+        DataError: There is one class only, a class is too rare to be in each of three parts, or
+            the column looks like an identifier.
+    """
+    name = str(values.name)
+    counts = values.astype(object).value_counts()
+    labels = [label.item() if isinstance(label, np.generic) else label for label in counts.index]
+    _check_types(labels, name)
+    if len(labels) == 1:
+        raise DataError(
+            f"the target '{name}' has the one class {labels[0]!r} in all rows; "
+            "there is nothing to learn, name another column"
+        )
+    if len(labels) > max(20, 0.5 * len(values)):
+        raise DataError(
+            f"the target '{name}' has {len(labels)} classes in {len(values)} rows and looks like "
+            "an identifier; name another column, or ask for regression if it holds numbers"
+        )
+    rarest, rows = counts.index[-1], int(counts.iloc[-1])
+    if rows < _LEAST_ROWS_OF_A_CLASS:
+        raise DataError(
+            f"the class {rarest!r} of the target '{name}' has {rows} rows, but train, validation "
+            f"and test each need one: at least {_LEAST_ROWS_OF_A_CLASS}; drop these rows or merge "
+            "the class with another"
+        )
+    return tuple(sorted(labels))
+
+
+def target_numbers(values: pd.Series) -> np.ndarray:
+    """Returns a target column as float64 [n].
+
+    Raises:
+        DataError: A value is not a number, missing, or infinite.
+    """
+    numeric = types.is_numeric_dtype(values.dtype)
+    parsed = values if numeric else pd.to_numeric(values.astype(object), errors="coerce")
+    numbers = parsed.to_numpy(dtype=np.float64, na_value=np.nan)
+    # A network computes in float32; NaN compares as not within.
+    finite = np.abs(numbers) <= np.finfo(np.float32).max
+    if not finite.all():
+        strange = values.astype(object).iloc[int(np.argmin(finite))]
+        raise DataError(
+            f"the target '{values.name}' holds {strange!r} in {int((~finite).sum())} rows, "
+            "which is infinite, too large or no number; correct or drop these rows"
+        )
+    return numbers
+
+
+def _check_types(labels: list[object], name: str) -> None:
+    found = {type(label) for label in labels}
+    if len(found) > 1 or not found <= {str, int, float, bool}:
+        raise DataError(
+            f"the target '{name}' holds labels of type "
+            f"{listed(sorted(kind.__name__ for kind in found))}; "
+            "make them all text, or all numbers"
+        )
+    if any(isinstance(label, float) and not np.isfinite(label) for label in labels):
+        raise DataError(f"the target '{name}' holds infinite values; correct or drop these rows")

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from meritnas.data.bundle import Part
+from meritnas.errors import DataError
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of a part.
+
+    Attributes:
+        inputs: Encoded rows, float32 [b, width].
+        target: Encoded targets [b].
+    """
+
+    inputs: Tensor
+    target: Tensor
+
+
+class BatchStream:
+    """Endless batches of a part, in a fresh random order every epoch.
+
+    The rows left over after the last full batch of an epoch wait for another epoch's order. A
+    part smaller than a batch is one batch.
+
+    Args:
+        part: The rows to draw from.
+        batch_size: Rows per batch.
+        seed: Seed of the orders; the stream neither reads nor moves torch's global generator.
+    """
+
+    def __init__(self, part: Part, batch_size: int, seed: int) -> None:
+        if batch_size < 1:
+            raise DataError(f"a batch size of {batch_size} holds no rows; give at least 1")
+        if len(part) == 0:
+            raise DataError("a part with 0 rows gives no batches; give at least 1 row")
+        self._part = part
+        self._size = min(batch_size, len(part))
+        self._usable = len(part) - len(part) % self._size
+        self._generator = torch.Generator().manual_seed(seed)
+        self._position = 0
+        self._start_epoch()
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Number of batches in an epoch, at least 1."""
+        return self._usable // self._size
+
+    def next(self) -> Batch:
+        """Returns the next batch; a new epoch starts by itself."""
+        if self._position == self._usable:
+            self._start_epoch()
+        end = self._position + self._size
+        rows = self._order[self._position : end]
+        self._position = end
+        return Batch(
+            self._part.inputs.index_select(0, rows), self._part.target.index_select(0, rows)
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns where the stream stands, as tensors and integers only."""
+        return {
+            "epoch_start": self._epoch_start.clone(),
+            "position": self._position,
+            "rows": len(self._part),
+            "batch_size": self._size,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continues where the stream that gave `state` stood.
+
+        Raises:
+            DataError: That stream had another number of rows or another batch size.
+        """
+        for key, here in (("rows", len(self._part)), ("batch_size", self._size)):
+            if int(state[key]) != here:
+                raise DataError(
+                    f"the saved stream has {key}={state[key]} but this one {key}={here}; "
+                    "resume with the data and batch size of the saved run"
+                )
+        self._generator.set_state(state["epoch_start"].cpu())
+        self._start_epoch()
+        self._position = int(state["position"])
+
+    def _start_epoch(self) -> None:
+        # The generator before the draw says as much as the order itself and stays small.
+        self._epoch_start = self._generator.get_state()
+        order = torch.randperm(len(self._part), generator=self._generator)
+        self._order = order.to(self._part.inputs.device)
+        self._position = 0

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from meritnas.data.labels import Label, find_classes, is_classification, target_numbers
+from meritnas.data.suggest import listed
+from meritnas.errors import DataError
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is predicted, and the way between target values, tensors and answers.
+
+    Attributes:
+        kind: "binary" has one logit for the second class, "multiclass" one logit for each class,
+            "regression" one number on the standardised scale.
+        target: Name of the target column.
+        classes: The labels as they are in the table, sorted; empty for regression.
+        mean: Mean of a regression target over the train rows, else 0.
+        scale: Standard deviation of a regression target over the train rows, else 1.
+    """
+
+    kind: Literal["binary", "multiclass", "regression"]
+    target: str
+    classes: tuple[Label, ...] = ()
+    mean: float = 0.0
+    scale: float = 1.0
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs a network needs: 1, or one for each of several classes."""
+        return len(self.classes) if self.kind == "multiclass" else 1
+
+    @classmethod
+    def find(cls, values: pd.Series, train_rows: np.ndarray, kind: str | None = None) -> Task:
+        """Finds out what kind of task a target column poses.
+
+        Args:
+            values: The whole target column, without missing values.
+            train_rows: Positions of the rows that a regression target is scaled by.
+            kind: "classification" or "regression" to settle it, None to find out (the rule is
+                in `is_classification`).
+
+        Raises:
+            DataError: Nothing can be learned from this column.
+        """
+        if kind not in (None, "classification", "regression"):
+            raise DataError(f"no task kind '{kind}'; use 'classification' or 'regression'")
+        name = str(values.name)
+        missing = int(values.isna().sum())
+        if missing:
+            raise DataError(f"the target '{name}' is missing in {missing} rows; drop these rows")
+        if kind == "classification" or (kind is None and is_classification(values)):
+            classes = find_classes(values)
+            return cls("binary" if len(classes) == 2 else "multiclass", name, classes)
+        numbers = target_numbers(values)
+        if numbers.min() == numbers.max():
+            raise DataError(
+                f"the target '{name}' has the one value {numbers[0]:g} in all rows; "
+                "there is nothing to learn, name another column"
+            )
+        train = numbers[train_rows]
+        scale = float(train.std())
+        return cls("regression", name, (), float(train.mean()), scale if scale > 0 else 1.0)
+
+    def encode(self, values: pd.Series) -> Tensor:
+        """Turns target values into a tensor [n].
+
+        Returns:
+            Binary: float32 of 0 and 1. Multiclass: int64 class numbers. Regression: float32,
+            standardised.
+
+        Raises:
+            DataError: A value is not one of the classes, or not a finite number.
+        """
+        if self.kind == "regression":
+            numbers = (target_numbers(values) - self.mean) / self.scale
+            return torch.from_numpy(numbers.astype(np.float32))
+        known = pd.Index(self.classes, dtype=object)
+        codes = known.get_indexer(pd.Index(values.astype(object), dtype=object))
+        if (codes < 0).any():
+            strange = values.astype(object).iloc[int(np.argmax(codes < 0))]
+            raise DataError(
+                f"the target '{self.target}' holds {strange!r}, which is none of its classes; "
+                f"correct or drop these rows; classes: {listed(self.classes)}"
+            )
+        return torch.from_numpy(codes.astype(np.float32 if self.kind == "binary" else np.int64))
+
+    def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
+        """Returns the mean loss, a scalar.
+
+        Args:
+            outputs: What the network says [n, outputs].
+            target: Encoded targets [n].
+        """
+        if self.kind == "binary":
+            return functional.binary_cross_entropy_with_logits(outputs[:, 0], target)
+        if self.kind == "multiclass":
+            return functional.cross_entropy(outputs, target)
+        return functional.mse_loss(outputs[:, 0], target)
+
+    def probabilities(self, outputs: Tensor) -> Tensor:
+        """Turns outputs [n, outputs] into class probabilities [n, classes].
+
+        Raises:
+            DataError: The task is a regression.
+        """
+        if self.kind == "regression":
+            raise DataError(
+                f"the target '{self.target}' is a number and has no class probabilities; "
+                "ask for labels"
+            )
+        if self.kind == "multiclass":
+            return outputs.softmax(dim=1)
+        # Not 1 - sigmoid(x): that loses all digits of a small probability.
+        return torch.stack((outputs[:, 0].neg().sigmoid(), outputs[:, 0].sigmoid()), dim=1)
+
+    def labels(self, outputs: Tensor) -> np.ndarray:
+        """Turns outputs [n, outputs] into labels [n], or into values on the original scale [n]."""
+        plain = outputs.detach().cpu()
+        if self.kind == "regression":
+            return plain[:, 0].double().numpy() * self.scale + self.mean
+        codes = plain[:, 0] > 0 if self.kind == "binary" else plain.argmax(dim=1)
+        text = isinstance(self.classes[0], str)
+        return np.array(self.classes, dtype=object if text else None)[codes.long().numpy()]
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the task as plain JSON values."""
+        return {
+            "kind": self.kind,
+            "target": self.target,
+            "classes": list(self.classes),
+            "mean": self.mean,
+            "scale": self.scale,
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Task:
+        """Returns the task that `to_json` gave, labels of the same types."""
+        return cls(
+            value["kind"], value["target"], tuple(value["classes"]), value["mean"], value["scale"]
+        )

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+
+class MeritNASError(Exception):
+    """Root of all errors a user can cause: the rule, the value that broke it, the way out."""
+
+
+class DataError(MeritNASError):
+    """The data cannot be used as asked."""
+
+
+class SpaceError(MeritNASError):
+    """A search space or an architecture is not well formed."""
+
+
+class InfeasibleError(MeritNASError):
+    """No architecture fits the limits."""
+
+
+class StoreError(MeritNASError):
+    """A run folder is missing, foreign, damaged, or cannot be written."""
+
+
+class UsageError(MeritNASError):
+    """Arguments contradict each other or name something that does not exist."""

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Self
+
+import numpy as np
+import torch
+from torch import nn
+
+from meritnas.cost.feasible import FeasibleSet
+from meritnas.cost.terms import CostTerms, Limit
+from meritnas.errors import SpaceError
+from meritnas.space.architecture import Architecture
+from meritnas.space.space import Space
+from meritnas.supernet.supernet import Supernet
+
+
+class Family(ABC):
+    """What users call a space: its decisions, costs, supernet and children together.
+
+    A new kind of network gives the five abstract members; the rest follows from them.
+    """
+
+    @property
+    @abstractmethod
+    def space(self) -> Space:
+        """The decisions."""
+
+    @property
+    @abstractmethod
+    def costs(self) -> Mapping[str, CostTerms]:
+        """What architectures cost, by the cost's name."""
+
+    @abstractmethod
+    def supernet(self, seed: int = 0) -> Supernet:
+        """Fresh shared weights of all options."""
+
+    @abstractmethod
+    def child(self, architecture: Architecture | str, seed: int = 0) -> nn.Module:
+        """The stand-alone network of one architecture with fresh weights: a plain torch Module."""
+
+    @abstractmethod
+    def restrict(self, kept: Sequence[np.ndarray]) -> Self:
+        """The family that has only these option indices of each decision."""
+
+    def parse(self, text: str) -> Architecture:
+        """The architecture that people write as `text`."""
+        return self.space.parse(text)
+
+    def random(self, seed: int | np.random.Generator) -> Architecture:
+        """One architecture, every one equally likely."""
+        return self.space.random(seed)
+
+    def cost(self, architecture: Architecture | str, name: str = "params") -> int:
+        """What an architecture costs."""
+        if name not in self.costs:
+            raise SpaceError(f"no cost '{name}' here; there are {', '.join(self.costs)}")
+        picks = self.space.picks(self.as_architecture(architecture))
+        return int(self.costs[name].of(np.array([picks]))[0])
+
+    def feasible(
+        self,
+        *,
+        max_params: int | None = None,
+        max_flops: int | None = None,
+        max_params_paper: int | None = None,
+    ) -> FeasibleSet:
+        """The architectures within these limits; without any, all of them."""
+        asked = {"params": max_params, "flops": max_flops, "params-paper": max_params_paper}
+        return self.within({name: most for name, most in asked.items() if most is not None})
+
+    def within(self, limits: Mapping[str, int]) -> FeasibleSet:
+        """The architectures whose costs are at most these limits, by the cost's name."""
+        for name, most in limits.items():
+            if name not in self.costs:
+                raise SpaceError(f"no cost '{name}' here; there are {', '.join(self.costs)}")
+            if most != int(most):
+                raise SpaceError(f"the limit on {name} must be a whole number, got {most}")
+        found = [Limit(name, int(most)) for name, most in limits.items()]
+        return FeasibleSet(self.space, self.costs, found)
+
+    def as_architecture(self, architecture: Architecture | str) -> Architecture:
+        """An architecture of this space, from one or from its text."""
+        return self.parse(architecture) if isinstance(architecture, str) else architecture
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Draw initial weights from this seed and leave torch's global generator as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield

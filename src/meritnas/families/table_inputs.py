@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from meritnas.errors import SpaceError
+
+
+@dataclass(frozen=True)
+class TableInputs:
+    """What comes into a tabular network: numbers, then category codes, in one float tensor.
+
+    Attributes:
+        numbers: how many number columns.
+        cardinalities: how many codes (0 to n-1) each category column has.
+        embedding: the width of every embedding, or None for the rule of `embedding_width`.
+    """
+
+    numbers: int
+    cardinalities: tuple[int, ...] = ()
+    embedding: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.numbers < 0 or self.numbers + len(self.cardinalities) == 0:
+            raise SpaceError(f"a network needs at least one input column, got {self}")
+        if any(count < 1 for count in self.cardinalities):
+            raise SpaceError(f"a category column needs at least one code, got {self.cardinalities}")
+        if self.embedding is not None and self.embedding < 1:
+            raise SpaceError(f"an embedding has at least width 1, got {self.embedding}")
+
+    @property
+    def embedding_widths(self) -> tuple[int, ...]:
+        """The width of each category column's embedding."""
+        return tuple(self.embedding or embedding_width(count) for count in self.cardinalities)
+
+    @property
+    def width(self) -> int:
+        """What the first layer sees: numbers and embeddings side by side."""
+        return self.numbers + sum(self.embedding_widths)
+
+    @property
+    def embedding_params(self) -> int:
+        """The number of weights in the embeddings."""
+        return sum(c * w for c, w in zip(self.cardinalities, self.embedding_widths, strict=True))
+
+
+def embedding_width(cardinality: int) -> int:
+    """The rule for an embedding's width: 1.6 * n ** 0.56, at most 50 and less than n."""
+    return max(1, min(50, round(1.6 * cardinality**0.56), cardinality - 1))
+
+
+class EmbedTable(nn.Module):
+    """[n, numbers + category columns] -> [n, width]: numbers as they are, codes embedded.
+
+    Columns with the same embedding width share one table (each has its own rows of it), so that
+    many small columns cost one look-up.
+    """
+
+    def __init__(self, inputs: TableInputs) -> None:
+        super().__init__()
+        self.numbers = inputs.numbers
+        groups: dict[int, list[int]] = {}
+        for column, width in enumerate(inputs.embedding_widths):
+            groups.setdefault(width, []).append(column)
+        self.columns = tuple(tuple(columns) for columns in groups.values())
+        self.tables = nn.ParameterList()
+        for number, (width, columns) in enumerate(groups.items()):
+            rows = [inputs.cardinalities[column] for column in columns]
+            self.tables.append(nn.Parameter(torch.empty(sum(rows), width)))
+            starts = torch.tensor([0, *rows[:-1]]).cumsum(0)
+            self.register_buffer(f"starts{number}", starts, persistent=False)
+            picked = torch.tensor([inputs.numbers + column for column in columns])
+            self.register_buffer(f"picked{number}", picked, persistent=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the embeddings anew."""
+        for table in self.tables:
+            nn.init.normal_(table)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Look the codes up and put them behind the numbers."""
+        parts = [inputs[:, : self.numbers]]
+        for number, table in enumerate(self.tables):
+            picked, starts = getattr(self, f"picked{number}"), getattr(self, f"starts{number}")
+            codes = inputs.index_select(1, picked).long() + starts
+            parts.append(F.embedding(codes, table).flatten(1))
+        return torch.cat(parts, dim=1)
+
+
+def as_table_inputs(inputs: int | TableInputs) -> TableInputs:
+    """A plain number means that many number columns."""
+    return inputs if isinstance(inputs, TableInputs) else TableInputs(inputs)
+
+
+def check_widths(widths: Sequence[int]) -> tuple[int, ...]:
+    """The widths of a layer, ascending and without repetition; an error names a bad one."""
+    found = tuple(sorted(set(widths)))
+    if not found or found[0] < 1:
+        raise SpaceError(f"a layer needs widths of at least 1, got {list(widths)}")
+    return found

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from meritnas.cost.terms import CostTerms
+from meritnas.errors import SpaceError
+from meritnas.families.family import Family, seeded
+from meritnas.families.table_inputs import EmbedTable, TableInputs, as_table_inputs, check_widths
+from meritnas.space.architecture import Architecture
+from meritnas.space.decision import Decision, Option
+from meritnas.space.space import HyphenText, Space
+from meritnas.supernet.gates import Gates, one_path
+from meritnas.supernet.supernet import leading_block
+from meritnas.supernet.width import WidthLayer
+
+PAPER_WIDTHS = (8, 16, 24, 32, *range(48, 257, 16), 384, 512)
+"""The 20 sizes of TabNAS' Criteo and Volkert 4-layer spaces (appendix B.2)."""
+
+
+def tabular_space(
+    inputs: int | TableInputs,
+    outputs: int,
+    layers: int = 3,
+    widths: Sequence[int] | Sequence[Sequence[int]] = PAPER_WIDTHS,
+) -> TabularSpace:
+    """Feed-forward networks for tables: which width for each hidden layer?
+
+    Args:
+        inputs: the number of input numbers, or what columns there are.
+        outputs: the number of outputs; one for two classes or a number to predict.
+        layers: the number of hidden layers.
+        widths: the widths to choose from, the same for every layer or a list for each layer.
+    """
+    if layers < 1:
+        raise SpaceError(f"at least one hidden layer is needed, got layers={layers}")
+    if outputs < 1:
+        raise SpaceError(f"at least one output is needed, got outputs={outputs}")
+    if any(isinstance(entry, Sequence) for entry in widths):
+        rows = [entry if isinstance(entry, Sequence) else (entry,) for entry in widths]
+        if len(rows) != layers:
+            raise SpaceError(
+                f"a list of widths for each of {layers} layers is needed, got {len(rows)} lists"
+            )
+    else:
+        rows = [[int(w) for w in widths if not isinstance(w, Sequence)]] * layers
+    checked = tuple(check_widths(row) for row in rows)
+    return TabularSpace(as_table_inputs(inputs), outputs, checked)
+
+
+@dataclass(frozen=True)
+class TabularSpace(Family):
+    """The family behind `tabular_space`; `widths` holds the options of every layer.
+
+    Costs, all of the child:
+        params: sum(p.numel()), embeddings included; LayerNorm has no weights.
+        params-paper: the same without the embeddings, as TabNAS counts.
+        flops: multiply-adds of the linear layers for one row.
+    """
+
+    inputs: TableInputs
+    outputs: int
+    widths: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def space(self) -> Space:
+        """One decision for each hidden layer: its width."""
+        return Space(
+            tuple(
+                Decision(f"layer{i + 1}", tuple(Option(str(width)) for width in widths))
+                for i, widths in enumerate(self.widths)
+            ),
+            HyphenText(),
+        )
+
+    @cached_property
+    def costs(self) -> Mapping[str, CostTerms]:
+        """Products of neighbouring widths, summed."""
+        embeddings = self.inputs.embedding_params
+        return {
+            "params": self._terms(embeddings, bias=True, unit="parameters"),
+            "params-paper": self._terms(0, bias=True, unit="parameters without embeddings"),
+            "flops": self._terms(0, bias=False, unit="multiply-adds"),
+        }
+
+    def _terms(self, constant: int, *, bias: bool, unit: str) -> CostTerms:
+        own = 1 if bias else 0
+        rows = [np.array(widths, dtype=np.int64) for widths in self.widths]
+        single = [np.zeros_like(row) for row in rows]
+        single[0] = single[0] + (self.inputs.width + own) * rows[0]
+        single[-1] = single[-1] + self.outputs * rows[-1]
+        pair = tuple(np.outer(before + own, after) for before, after in pairwise(rows))
+        return CostTerms(constant + own * self.outputs, tuple(single), pair, unit)
+
+    def supernet(self, seed: int = 0) -> TabularSupernet:
+        """Every layer at its largest width."""
+        with seeded(seed):
+            return TabularSupernet(self)
+
+    def child(self, architecture: Architecture | str, seed: int = 0) -> nn.Sequential:
+        """Torch's own modules in a row; with category columns, an `EmbedTable` before them."""
+        widths = [int(name) for name in self.as_architecture(architecture).options]
+        modules: OrderedDict[str, nn.Module] = OrderedDict()
+        with seeded(seed):
+            if self.inputs.cardinalities:
+                modules["inputs"] = EmbedTable(self.inputs)
+            before = self.inputs.width
+            for i, width in enumerate(widths, start=1):
+                modules[f"linear{i}"] = nn.Linear(before, width)
+                modules[f"norm{i}"] = nn.LayerNorm(width, elementwise_affine=False)
+                modules[f"relu{i}"] = nn.ReLU()
+                before = width
+            modules["output"] = nn.Linear(before, self.outputs)
+        return nn.Sequential(modules)
+
+    def restrict(self, kept: Sequence[np.ndarray]) -> TabularSpace:
+        """The same network with fewer widths to choose from."""
+        widths = tuple(
+            tuple(row[int(i)] for i in indices)
+            for row, indices in zip(self.widths, kept, strict=True)
+        )
+        return replace(self, widths=widths)
+
+
+class TabularSupernet(nn.Module):
+    """The shared weights of a `TabularSpace`: its widest network, used in leading blocks."""
+
+    def __init__(self, family: TabularSpace) -> None:
+        super().__init__()
+        self.embed = EmbedTable(family.inputs) if family.inputs.cardinalities else None
+        self.layers = nn.ModuleList()
+        before = family.inputs.width
+        for widths in family.widths:
+            self.layers.append(WidthLayer(before, widths))
+            before = max(widths)
+        self.output = nn.Linear(before, family.outputs)
+        self._inputs = family.inputs.width
+
+    def forward(self, inputs: Tensor, gates: Gates) -> Tensor:
+        """[n, columns] -> [n, outputs] of the network that the gates select or mix."""
+        units = inputs if self.embed is None else self.embed(inputs)
+        for layer, gate in zip(self.layers, gates, strict=True):
+            units = layer(units, gate)
+        weight = self.output.weight
+        return F.linear(
+            units, leading_block(weight, (weight.shape[0], units.shape[1])), self.output.bias
+        )
+
+    def blocks(self, gates: Gates) -> dict[str, tuple[int, ...]]:
+        """Embeddings and output bias whole; of the layers what the active widths span."""
+        blocks: dict[str, tuple[int, ...]] = {}
+        if self.embed is not None:
+            for i, table in enumerate(self.embed.tables):
+                blocks[f"embed.tables.{i}"] = tuple(table.shape)
+        before = self._inputs
+        for i, (layer, gate) in enumerate(zip(self._width_layers(), gates, strict=True)):
+            width = layer.widest(gate)
+            blocks[f"layers.{i}.linear.weight"] = (width, before)
+            blocks[f"layers.{i}.linear.bias"] = (width,)
+            before = width
+        blocks["output.weight"] = (self.output.out_features, before)
+        blocks["output.bias"] = (self.output.out_features,)
+        return blocks
+
+    def whole(self) -> Gates:
+        """Every layer at its largest width."""
+        return one_path([len(layer.widths) - 1 for layer in self._width_layers()])
+
+    def extract(self, picks: Sequence[int]) -> dict[str, Tensor]:
+        """The weights of one architecture, named as in its child."""
+        weights: dict[str, Tensor] = {}
+        if self.embed is not None:
+            for i, table in enumerate(self.embed.tables):
+                weights[f"inputs.tables.{i}"] = table.detach().clone()
+        before = self._inputs
+        for i, (layer, pick) in enumerate(zip(self._width_layers(), picks, strict=True), start=1):
+            width = layer.widths[pick]
+            weight, bias = layer.linear.weight.detach(), layer.linear.bias.detach()
+            weights[f"linear{i}.weight"] = weight[:width, :before].clone()
+            weights[f"linear{i}.bias"] = bias[:width].clone()
+            before = width
+        weights["output.weight"] = self.output.weight.detach()[:, :before].clone()
+        weights["output.bias"] = self.output.bias.detach().clone()
+        return weights
+
+    def _width_layers(self) -> list[WidthLayer]:
+        return [layer for layer in self.layers if isinstance(layer, WidthLayer)]

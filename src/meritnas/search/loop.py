@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from meritnas.clock import Clock
+from meritnas.search.block_optimizer import BlockOptimizer
+from meritnas.search.plan import Plan
+from meritnas.search.recipe import TrainRecipe
+from meritnas.search.record import Record
+from meritnas.search.store import RunStore
+from meritnas.space.architecture import Architecture
+from meritnas.strategy.strategy import Strategy, rng_state, set_rng_state
+from meritnas.supernet.gates import Gates
+from meritnas.supernet.probe import Probe
+from meritnas.supernet.supernet import Supernet, module_of
+
+Listener = Callable[[dict[str, Any]], None]
+"""Told of every event as it is recorded."""
+
+_SECONDS_BETWEEN_CHECKPOINTS = 5.0
+_EVENTS_A_SEARCH = 200
+
+
+@dataclass
+class Search:
+    """Everything a running search consists of; its state is the sum of its parts' states."""
+
+    supernet: Supernet
+    probe: Probe
+    strategy: Strategy
+    recipe: TrainRecipe
+    plan: Plan
+    rng: np.random.Generator
+
+    def __post_init__(self) -> None:
+        self.optimizer = BlockOptimizer(module_of(self.supernet), self.recipe)
+        self.step = 0
+        self.seconds = 0.0
+
+    def weight_step(self, clock: Clock) -> torch.Tensor:
+        """Train the weights that the next gates use on one batch; the loss, without gradient."""
+        gates = self._gates(clock)
+        leaves = self.optimizer.leaves(self.supernet.blocks(gates))
+        loss = self.probe.loss(gates, self.probe.train_batch(), leaves)
+        grads = torch.autograd.grad(loss, list(leaves.values()))
+        rate = self.recipe.rate_at(clock.step, self.plan.weight_steps)
+        self.optimizer.step(leaves, grads, rate)
+        return loss.detach()
+
+    def _gates(self, clock: Clock) -> Gates:
+        """TabNAS section 3.1: in warm-up all weights with a probability that falls from 1 to 0."""
+        if clock.phase == "warmup":
+            chance = 1.0 - clock.phase_step / clock.phase_steps
+            if self.rng.random() < chance:
+                return self.supernet.whole()
+        return self.strategy.sample(clock)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that is needed to go on as if nothing had happened."""
+        return {
+            "step": self.step,
+            "seconds": self.seconds,
+            "supernet": module_of(self.supernet).state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "strategy": self.strategy.state_dict(),
+            "probe": self.probe.state_dict(),
+            "rng": rng_state(self.rng),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a saved state."""
+        self.step = state["step"]
+        self.seconds = state["seconds"]
+        module_of(self.supernet).load_state_dict(state["supernet"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.strategy.load_state_dict(state["strategy"])
+        self.probe.load_state_dict(state["probe"])
+        set_rng_state(self.rng, state["rng"])
+
+
+def run_search(search: Search, store: RunStore, listen: Listener) -> list[Architecture]:
+    """The one loop: beliefs first, then weights, until the plan is done; then the final choice.
+
+    A checkpoint is written every few seconds, right after an event, so that the event log and
+    the state never disagree.
+    """
+    record = Record(every=max(1, search.plan.steps // _EVENTS_A_SEARCH))
+    begun = time.perf_counter() - search.seconds
+    saved = search.seconds
+    for clock in search.plan.clocks(search.step):
+        if clock.phase == search.strategy.learns:
+            record.learnt(search.strategy.update(search.probe, clock))
+        if clock.phase != "frozen":
+            record.trained(search.weight_step(clock))
+        search.step = clock.step + 1
+        if record.is_due(clock):
+            event = record.event(clock, search.strategy, search.probe)
+            store.append(event)
+            listen(event)
+            search.seconds = time.perf_counter() - begun
+            if search.seconds - saved > _SECONDS_BETWEEN_CHECKPOINTS or search.step == clock.steps:
+                store.write_checkpoint(search.state_dict())
+                saved = search.seconds
+    return search.strategy.derive(search.probe)

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import time
+
+from meritnas.data.bundle import Bundle
+from meritnas.search.loop import Search
+from meritnas.search.plan import Plan, make_plan
+from meritnas.search.settings import SearchSettings
+from meritnas.search.setup import Ground, make_search
+
+_TRIAL = Plan(warmup=12, joint=32, frozen=2)
+_KEPT_BACK = 0.9
+"""Of the time given, this part is planned for: machines slow down, plans must still hold."""
+
+
+def weight_steps_within(
+    seconds: float, settings: SearchSettings, ground: Ground, bundle: Bundle
+) -> int:
+    """How many weight steps a search can take in this time, measured by taking a few.
+
+    The trial runs on a search of its own and leaves nothing behind.
+    """
+    started = time.perf_counter()
+    seconds_a_phase: dict[str, float] = {}
+    for _ in range(2):  # the first time warms caches up
+        trial = make_search(settings, ground, bundle, _TRIAL, 0)
+        seconds_a_phase = _time_phases(trial)
+    left = _KEPT_BACK * seconds - (time.perf_counter() - started)
+    learns = trial.strategy.learns
+    passes = trial.probe.evaluation_passes
+
+    def cost(weight_steps: int) -> float:
+        plan = make_plan(weight_steps, learns, passes)
+        counts = {"warmup": plan.warmup, "joint": plan.joint, "frozen": plan.frozen}
+        return sum(counts[phase] * seconds_a_phase.get(phase, 0.0) for phase in counts)
+
+    low, high = 40, 40
+    while cost(high * 2) <= left:
+        high *= 2
+    high *= 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if cost(middle) <= left else (low, middle)
+    return low
+
+
+def _time_phases(search: Search) -> dict[str, float]:
+    """Mean seconds of a step in each phase."""
+    spent: dict[str, list[float]] = {}
+    for clock in search.plan.clocks(0):
+        begin = time.perf_counter()
+        if clock.phase == search.strategy.learns:
+            search.strategy.update(search.probe, clock)
+        if clock.phase != "frozen":
+            search.weight_step(clock)
+        spent.setdefault(clock.phase, []).append(time.perf_counter() - begin)
+    return {phase: sum(times) / len(times) for phase, times in spent.items()}

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from meritnas.clock import Clock
+from meritnas.strategy.strategy import Learnt, Strategy
+from meritnas.supernet.probe import Probe
+
+
+class Record:
+    """Gathers what steps report and makes an event of it every so many steps."""
+
+    def __init__(self, every: int) -> None:
+        self._every = every
+        self._losses: list[Tensor] = []
+        self._values: dict[str, list[float]] = {}
+
+    def trained(self, loss: Tensor) -> None:
+        """A weight step's loss; it is read only when an event is due."""
+        self._losses.append(loss)
+
+    def learnt(self, learnt: Learnt | None) -> None:
+        """What an update of the beliefs was based on."""
+        for name, value in learnt.values.items() if learnt else ():
+            self._values.setdefault(name, []).append(value)
+
+    def is_due(self, clock: Clock) -> bool:
+        """Whether this step ends with an event."""
+        return (clock.step + 1) % self._every == 0 or clock.step + 1 == clock.steps
+
+    def event(self, clock: Clock, strategy: Strategy, probe: Probe) -> dict[str, Any]:
+        """Means since the last event, and the beliefs as they are."""
+        beliefs = strategy.beliefs()
+        event: dict[str, Any] = {
+            "kind": "search",
+            "step": clock.step + 1,
+            "steps": clock.steps,
+            "phase": clock.phase,
+            "passes": probe.passes,
+            "leader": str(strategy.leader()),
+            "entropy": round(_entropy(beliefs), 6),
+            "beliefs": [[round(float(p), 5) for p in row] for row in beliefs],
+        }
+        if self._losses:
+            losses = [float(loss) for loss in self._losses]
+            event["train_loss"] = float(np.mean(losses))
+        for name, values in self._values.items():
+            event[name] = float(np.mean(values))
+        self._losses.clear()
+        self._values.clear()
+        return event
+
+
+def _entropy(rows: list[np.ndarray]) -> float:
+    """How undecided the beliefs are: 1 for uniform rows, 0 when every row is certain."""
+    total = sum(float(-(p * np.log(np.maximum(p, 1e-300))).sum()) for p in rows)
+    most = float(np.log([len(p) for p in rows]).sum())
+    return total / most if most else 0.0

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from meritnas.errors import StoreError, UsageError
+from meritnas.families.tabular import PAPER_WIDTHS
+from meritnas.search.recipe import TrainRecipe
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """Everything a user decides about a run; plain values, kept in the run's config.json.
+
+    Attributes:
+        space: the kind of network.
+        strategy: how it is searched.
+        strategy_options: by the strategy's own names.
+        limits: cost name -> the most that the found network may cost.
+        layers: number of hidden layers.
+        widths: the widths to choose from, for each layer.
+        embedding: the width of every category's embedding, or None for the rule.
+        epochs: passes of the supernet over the training part, or None for `minutes`.
+        minutes: wall-clock time for search and retraining together.
+        recipe: how weights are trained, in the supernet and after.
+        retrain_epochs: passes of the found network over the training part.
+        retrain_seeds: how often the found network is trained from scratch.
+        seed: where all randomness comes from.
+        device: where tensors live.
+        threads: CPU threads; part of what makes a run repeatable.
+        task: "classification", "regression", or None to find out.
+    """
+
+    space: str = "tabular"
+    strategy: str = "tabnas"
+    strategy_options: Mapping[str, Any] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict)
+    layers: int = 3
+    widths: tuple[tuple[int, ...], ...] = (PAPER_WIDTHS,) * 3
+    embedding: int | None = None
+    epochs: int | None = 60
+    minutes: float | None = None
+    recipe: TrainRecipe = field(default_factory=TrainRecipe)
+    retrain_epochs: int | None = 60
+    retrain_seeds: int = 3
+    seed: int = 0
+    device: str = "cpu"
+    threads: int = 1
+    task: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "retrain_epochs", "retrain_seeds", "threads"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(f"{name} must be at least 1, got {value}")
+        if self.minutes is not None and not self.minutes > 0:
+            raise UsageError(f"minutes must be above 0, got {self.minutes}")
+        if (self.epochs is None) == (self.minutes is None):
+            raise UsageError("give either epochs or minutes, not both")
+        if self.seed < 0:
+            raise UsageError(f"the seed must be 0 or more, got {self.seed}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data that `from_json` turns back into equal settings."""
+        return {**asdict(self), "widths": [list(row) for row in self.widths]}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> SearchSettings:
+        """The inverse of `to_json`."""
+        try:
+            values = dict(data)
+            values["recipe"] = TrainRecipe(**values["recipe"])
+            values["widths"] = tuple(tuple(row) for row in values["widths"])
+            return SearchSettings(**values)
+        except (KeyError, TypeError) as error:
+            raise StoreError(
+                f"the run's settings are damaged ({error}); restore config.json or start a new run"
+            ) from error

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from meritnas.errors import SpaceError
+from meritnas.space.architecture import Architecture
+from meritnas.space.decision import Decision
+
+
+class TextForm(Protocol):
+    """How an architecture is written down: names of the chosen options <-> one line of text."""
+
+    def format(self, options: Sequence[str]) -> str:
+        """One line of text."""
+        ...
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        """The option names that `format` would write as this text."""
+        ...
+
+
+@dataclass(frozen=True)
+class HyphenText:
+    """`32-144-24`: the options' names, joined by hyphens."""
+
+    def format(self, options: Sequence[str]) -> str:
+        """Join the names."""
+        return "-".join(options)
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        """Split at the hyphens."""
+        return tuple(part.strip() for part in text.strip().split("-"))
+
+
+@dataclass(frozen=True)
+class Space:
+    """The decisions of a search and how their answers are written.
+
+    *Picks* are option indices, one for each decision: a tuple, or an integer matrix with one
+    row for each architecture wherever many are handled at once.
+    """
+
+    decisions: tuple[Decision, ...]
+    text: TextForm
+
+    def __post_init__(self) -> None:
+        if not self.decisions:
+            raise SpaceError("a space needs at least one decision, got none; add a layer")
+        for decision in self.decisions:
+            names = [option.name for option in decision.options]
+            if not names:
+                raise SpaceError(f"decision '{decision.name}' has no options; give it at least one")
+            if len(set(names)) != len(names):
+                raise SpaceError(
+                    f"the options of decision '{decision.name}' must differ, got {names}; "
+                    "remove the repeated ones"
+                )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of options of each decision."""
+        return tuple(len(decision) for decision in self.decisions)
+
+    def count(self) -> int:
+        """The number of architectures, exactly."""
+        return math.prod(self.sizes)
+
+    def architecture(self, picks: Sequence[int] | np.ndarray) -> Architecture:
+        """The architecture with these option indices."""
+        if len(picks) != len(self.decisions):
+            raise SpaceError(
+                f"one pick for each of {len(self.decisions)} decisions is needed, got {len(picks)}"
+            )
+        names = []
+        for decision, pick in zip(self.decisions, picks, strict=True):
+            if not 0 <= pick < len(decision):
+                raise SpaceError(
+                    f"decision '{decision.name}' has options 0 to {len(decision) - 1}, got {pick}"
+                )
+            names.append(decision.options[pick].name)
+        return Architecture(tuple(names), self.text.format(names))
+
+    def picks(self, architecture: Architecture) -> tuple[int, ...]:
+        """The option indices of an architecture; an error names what this space does not have."""
+        names = architecture.options
+        if len(names) != len(self.decisions):
+            raise SpaceError(
+                f"'{architecture}' answers {len(names)} decisions, this space has "
+                f"{len(self.decisions)}"
+            )
+        found = []
+        for decision, name in zip(self.decisions, names, strict=True):
+            known = [option.name for option in decision.options]
+            if name not in known:
+                raise SpaceError(
+                    f"'{name}' is no option of decision '{decision.name}'; "
+                    f"it has {', '.join(known)}"
+                )
+            found.append(known.index(name))
+        return tuple(found)
+
+    def parse(self, text: str) -> Architecture:
+        """The architecture that people write as `text`."""
+        options = self.text.parse(text)
+        return self.architecture(self.picks(Architecture(options, text)))
+
+    def random(self, seed: int | np.random.Generator) -> Architecture:
+        """One architecture, every one equally likely."""
+        rng = np.random.default_rng(seed)
+        return self.architecture([int(rng.integers(size)) for size in self.sizes])

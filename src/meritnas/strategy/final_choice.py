@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from meritnas.cost.feasible import FeasibleSet
+from meritnas.cost.terms import CostTerms
+from meritnas.policy.policy import Policy
+from meritnas.space.architecture import Architecture
+from meritnas.supernet.probe import Probe
+
+
+class FinalChoice(Protocol):
+    """What architecture a learnt policy stands for; never one that breaks a limit."""
+
+    def ranked(
+        self, policy: Policy, feasible: FeasibleSet, probe: Probe, rng: np.random.Generator
+    ) -> list[Architecture]:
+        """Feasible architectures, best first."""
+        ...
+
+
+@dataclass(frozen=True)
+class Mode:
+    """The most probable feasible architecture, exactly."""
+
+    def ranked(
+        self, policy: Policy, feasible: FeasibleSet, probe: Probe, rng: np.random.Generator
+    ) -> list[Architecture]:
+        """One architecture."""
+        del probe, rng
+        return [feasible.mode(policy.rows())]
+
+
+@dataclass(frozen=True)
+class Largest:
+    """TabNAS' algorithm 3: of m draws the n different feasible ones that cost most.
+
+    Draws come from p(. | V) directly, so all m are feasible. Ties go to what was drawn more often
+    (the paper leaves them open).
+    """
+
+    cost: CostTerms
+    draws: int = 500
+    keep: int = 3
+
+    def ranked(
+        self, policy: Policy, feasible: FeasibleSet, probe: Probe, rng: np.random.Generator
+    ) -> list[Architecture]:
+        """The largest first."""
+        del probe
+        picks = feasible.condition(policy.rows()).sample(self.draws, rng)
+        unique, counts = np.unique(picks, axis=0, return_counts=True)
+        order = np.lexsort((-counts, -self.cost.of(unique)))
+        return [feasible.space.architecture(row) for row in unique[order[: self.keep]]]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Algorithm 3's few largest and the exact mode, ranked by one-shot validation loss."""
+
+    largest: Largest
+
+    def ranked(
+        self, policy: Policy, feasible: FeasibleSet, probe: Probe, rng: np.random.Generator
+    ) -> list[Architecture]:
+        """The smallest one-shot loss first."""
+        candidates = Mode().ranked(policy, feasible, probe, rng)
+        for architecture in self.largest.ranked(policy, feasible, probe, rng):
+            if architecture not in candidates:
+                candidates.append(architecture)
+        losses = {
+            architecture: probe.held_out_loss(np.array(feasible.space.picks(architecture)))
+            for architecture in candidates
+        }
+        return sorted(candidates, key=losses.__getitem__)

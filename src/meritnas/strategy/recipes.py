@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from meritnas.cost.feasible import FeasibleSet
+from meritnas.cost.terms import CostTerms
+from meritnas.credit.reward import AbsReward, MnasNetMaxReward, MnasNetReward, Quality, Reward
+from meritnas.errors import UsageError
+from meritnas.policy.laws import Conditional, Law, MonteCarloRejection, Rejection, Unrestricted
+from meritnas.policy.policy import Policy
+from meritnas.strategy.bayesian import BayesianProposer
+from meritnas.strategy.black_box import BlackBox, Proposer, RandomProposer
+from meritnas.strategy.evolution import EvolutionProposer
+from meritnas.strategy.final_choice import FinalChoice, Largest, Mode, Ranked
+from meritnas.strategy.policy_gradient import PolicyGradient
+from meritnas.strategy.strategy import Strategy
+
+WeightDraws = Literal["policy", "feasible"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a strategy is built for.
+
+    Attributes:
+        feasible: the space and the architectures of it that keep the limits.
+        costs: what architectures cost, by the cost's name.
+        joint_steps: how many weight steps will have a turn of learning beside them.
+        seed: where all the strategy's randomness comes from.
+    """
+
+    feasible: FeasibleSet
+    costs: Mapping[str, CostTerms]
+    joint_steps: int
+    seed: int
+
+    def rng(self) -> np.random.Generator:
+        """The strategy's own generator."""
+        return np.random.default_rng([self.seed, 1])
+
+
+def tabnas(
+    problem: Problem,
+    *,
+    sampling: Literal["conditional", "rejection", "monte-carlo"] = "conditional",
+    mc_samples: int = 3072,
+    final: Literal["ranked", "largest", "mode"] = "ranked",
+    policy_rate: float | None = None,
+    samples: int = 8,
+    weight_draws: WeightDraws = "policy",
+) -> Strategy:
+    """TabNAS: reward of sampled networks, corrected for a hard limit."""
+    feasible = problem.feasible
+    laws: dict[str, Law] = {
+        "conditional": Conditional(feasible),
+        "rejection": Rejection(feasible),
+        "monte-carlo": MonteCarloRejection(feasible, mc_samples),
+    }
+    largest = Largest(problem.costs[_counted(problem)])
+    choices: dict[str, FinalChoice] = {
+        "ranked": Ranked(largest),
+        "largest": largest,
+        "mode": Mode(),
+    }
+    law = _named("sampling", sampling, laws)
+    choose = _named("final", final, choices)
+    return _policy_gradient(problem, law, Quality(), choose, policy_rate, samples, weight_draws)
+
+
+def reinforce(
+    problem: Problem,
+    *,
+    policy_rate: float | None = None,
+    samples: int = 8,
+    weight_draws: WeightDraws = "policy",
+) -> Strategy:
+    """REINFORCE that learns nothing of the limit; only its final choice keeps it."""
+    return _oblivious(problem, Quality(), policy_rate, samples, weight_draws)
+
+
+def abs_reward(
+    problem: Problem,
+    *,
+    beta: float = -1.0,
+    policy_rate: float | None = None,
+    samples: int = 8,
+    weight_draws: WeightDraws = "policy",
+) -> Strategy:
+    """TuNAS' reward, with a penalty for any distance from the limit."""
+    cost, target = _target(problem, "abs-reward")
+    reward = AbsReward(cost, target, beta)
+    return _oblivious(problem, reward, policy_rate, samples, weight_draws)
+
+
+def mnasnet(
+    problem: Problem,
+    *,
+    beta: float = -0.07,
+    policy_rate: float | None = None,
+    samples: int = 8,
+    weight_draws: WeightDraws = "policy",
+) -> Strategy:
+    """MnasNet's reward, scaled by the cost relative to the limit."""
+    cost, target = _target(problem, "mnasnet")
+    reward = MnasNetReward(cost, target, beta)
+    return _oblivious(problem, reward, policy_rate, samples, weight_draws)
+
+
+def mnasnet_max(
+    problem: Problem,
+    *,
+    beta: float = -0.07,
+    policy_rate: float | None = None,
+    samples: int = 8,
+    weight_draws: WeightDraws = "policy",
+) -> Strategy:
+    """MnasNet's reward, scaled only above the limit."""
+    cost, target = _target(problem, "mnasnet-max")
+    reward = MnasNetMaxReward(cost, target, beta)
+    return _oblivious(problem, reward, policy_rate, samples, weight_draws)
+
+
+def random(problem: Problem) -> Strategy:
+    """Uniform feasible networks, judged by one-shot loss."""
+    return _black_box(problem, RandomProposer())
+
+
+def evolution(problem: Problem, *, population: int = 50, tournament: int = 10) -> Strategy:
+    """Mutation and crossover within the limit, judged by one-shot loss."""
+    if not 1 <= tournament <= population:
+        raise UsageError(
+            f"1 <= tournament <= population must hold, got {tournament} and {population}"
+        )
+    return _black_box(problem, EvolutionProposer(population, tournament))
+
+
+def bayesian(problem: Problem, *, initial: int = 20) -> Strategy:
+    """A Gaussian process with expected improvement over feasible networks, by one-shot loss."""
+    return _black_box(problem, BayesianProposer(max(2, initial)))
+
+
+RECIPES: Mapping[str, Callable[..., Strategy]] = {
+    "tabnas": tabnas,
+    "reinforce": reinforce,
+    "abs-reward": abs_reward,
+    "mnasnet": mnasnet,
+    "mnasnet-max": mnasnet_max,
+    "random": random,
+    "evolution": evolution,
+    "bayesian": bayesian,
+}
+
+
+def check_strategy(name: str, options: Mapping[str, Any]) -> None:
+    """Complain about a strategy that does not exist or an option that it does not take."""
+    if name not in RECIPES:
+        raise UsageError(f"no strategy '{name}'; there are {', '.join(RECIPES)}")
+    known = [p for p in inspect.signature(RECIPES[name]).parameters if p != "problem"]
+    for option in options:
+        if option not in known:
+            takers = [n for n, r in RECIPES.items() if option in inspect.signature(r).parameters]
+            raise UsageError(
+                f"strategy '{name}' has no option '{option}' "
+                f"(it has {', '.join(known) or 'none'}); "
+                f"strategies that have it: {', '.join(takers) or 'none'}"
+            )
+
+
+def make_strategy(name: str, problem: Problem, options: Mapping[str, Any]) -> Strategy:
+    """The strategy of this name, with options by keyword."""
+    check_strategy(name, options)
+    return RECIPES[name](problem, **options)
+
+
+def _named(what: str, name: str, choices: Mapping[str, Any]) -> Any:
+    if name not in choices:
+        raise UsageError(f"{what} must be one of {', '.join(choices)}, got '{name}'")
+    return choices[name]
+
+
+def _policy_gradient(
+    problem: Problem,
+    law: Law,
+    reward: Reward,
+    choose: FinalChoice,
+    policy_rate: float | None,
+    samples: int,
+    weight_draws: WeightDraws,
+) -> Strategy:
+    if samples < 1:
+        raise UsageError(f"at least one sample for each policy step is needed, got {samples}")
+    _named("weight_draws", weight_draws, {"policy": 0, "feasible": 0})
+    updates = max(1, problem.joint_steps // samples)
+    rate = default_policy_rate(updates) if policy_rate is None else policy_rate
+    if rate <= 0:
+        raise UsageError(f"the policy's learning rate must be above 0, got {rate}")
+    return PolicyGradient(
+        policy=Policy(problem.feasible.space.sizes, rate),
+        feasible=problem.feasible,
+        law=law,
+        reward=reward,
+        choose=choose,
+        rng=problem.rng(),
+        samples=samples,
+        weight_draws=weight_draws,
+    )
+
+
+def default_policy_rate(updates: int) -> float:
+    """TabNAS' .005 where there are many policy steps, more where there are few.
+
+    Adam moves a logit by about its rate a step, so rate * steps says how decided the policy can
+    become; the paper's searches have hundreds of thousands of steps, ours often hundreds.
+    """
+    return float(np.clip(20.0 / updates, 0.005, 0.1))
+
+
+def _oblivious(
+    problem: Problem,
+    reward: Reward,
+    policy_rate: float | None,
+    samples: int,
+    weight_draws: WeightDraws,
+) -> Strategy:
+    return _policy_gradient(
+        problem, Unrestricted(), reward, Mode(), policy_rate, samples, weight_draws
+    )
+
+
+def _black_box(problem: Problem, proposer: Proposer) -> Strategy:
+    return BlackBox(problem.feasible, proposer, problem.rng())
+
+
+def _counted(problem: Problem) -> str:
+    """The cost that 'largest' and the soft rewards look at: the first limit's, else params."""
+    limits = problem.feasible.limits
+    return limits[0].name if limits else next(iter(problem.costs))
+
+
+def _target(problem: Problem, name: str) -> tuple[CostTerms, int]:
+    if not problem.feasible.limits:
+        raise UsageError(f"strategy '{name}' needs a limit to aim at; give one with --max-params")
+    limit = problem.feasible.limits[0]
+    return problem.costs[limit.name], limit.maximum

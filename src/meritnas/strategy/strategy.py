@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from meritnas.clock import Clock
+from meritnas.space.architecture import Architecture
+from meritnas.supernet.gates import Gates
+from meritnas.supernet.probe import Probe
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What one update was based on, for the run's record.
+
+    Attributes:
+        values: numbers by name: mean reward, P(V), how many draws were used.
+    """
+
+    values: Mapping[str, float]
+
+
+class Strategy(Protocol):
+    """Owns the beliefs about a space and moves them; sees the supernet through a probe only.
+
+    Attributes:
+        learns: the phase in which `update` learns: `joint` with the weights, or `frozen` after
+            them (one update for each step of that phase).
+    """
+
+    learns: Literal["joint", "frozen"]
+
+    def sample(self, clock: Clock) -> Gates:
+        """The gates of the next weight step."""
+        ...
+
+    def update(self, probe: Probe, clock: Clock) -> Learnt | None:
+        """Ask the probe and move the beliefs; None when there was nothing to learn from."""
+        ...
+
+    def beliefs(self) -> list[np.ndarray]:
+        """How probable each option is now: a row for each decision."""
+        ...
+
+    def leader(self) -> Architecture:
+        """The feasible architecture that the beliefs favour now."""
+        ...
+
+    def derive(self, probe: Probe) -> list[Architecture]:
+        """The final choice, best first; each one is feasible."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """All state, as tensors, numbers, strings, lists and dictionaries of them."""
+        ...
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a saved state."""
+        ...
+
+
+def rng_state(rng: np.random.Generator) -> str:
+    """A generator's state as text."""
+    return json.dumps(rng.bit_generator.state)
+
+
+def set_rng_state(rng: np.random.Generator, state: str) -> None:
+    """The inverse of `rng_state`."""
+    rng.bit_generator.state = json.loads(state)

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from torch import Tensor, nn
+
+from meritnas.supernet.gates import Gates
+
+
+class Supernet(Protocol):
+    """The shared weights of all options; an `nn.Module` that knows no policy and no strategy."""
+
+    def __call__(self, inputs: Tensor, gates: Gates) -> Tensor:
+        """Outputs [n, outputs] of the network that the gates select or mix."""
+        ...
+
+    def blocks(self, gates: Gates) -> dict[str, tuple[int, ...]]:
+        """The weights that these gates use.
+
+        For each parameter's name the extents of its leading block. Parameters that are not named,
+        and what lies beyond a block, take no part.
+        """
+        ...
+
+    def whole(self) -> Gates:
+        """The gates under which all weights take part (the warm-up of TabNAS, section 3.1)."""
+        ...
+
+    def extract(self, picks: Sequence[int]) -> dict[str, Tensor]:
+        """Copies of one architecture's weights under the names of its stand-alone child."""
+        ...
+
+
+def leading_block(tensor: Tensor, extents: Sequence[int]) -> Tensor:
+    """The view of a tensor's first `extents[d]` entries along every dimension d."""
+    for dimension, extent in enumerate(extents):
+        if tensor.shape[dimension] != extent:
+            tensor = tensor.narrow(dimension, 0, extent)
+    return tensor
+
+
+def module_of(supernet: Supernet) -> nn.Module:
+    """The supernet as the torch Module that it is."""
+    assert isinstance(supernet, nn.Module)
+    return supernet
