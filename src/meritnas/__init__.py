@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from meritnas.api import SearchResult, resume, retrain, search
-from meritnas.child.predictor import Predictor, load_predictor
-from meritnas.errors import (
-    DataError,
-    InfeasibleError,
-    MeritNASError,
-    SpaceError,
-    StoreError,
-    UsageError,
-)
-from meritnas.families.table_inputs import TableInputs
-from meritnas.families.tabular import PAPER_WIDTHS, TabularSpace, tabular_space
-from meritnas.space.architecture import Architecture
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
 from meritnas.version import __version__
+
+if TYPE_CHECKING:
+    from meritnas.api import SearchResult, resume, retrain, search
+    from meritnas.child.predictor import Predictor, load_predictor
+    from meritnas.errors import (
+        DataError,
+        InfeasibleError,
+        MeritNASError,
+        SpaceError,
+        StoreError,
+        UsageError,
+    )
+    from meritnas.families.table_inputs import TableInputs
+    from meritnas.families.tabular import PAPER_WIDTHS, TabularSpace, tabular_space
+    from meritnas.space.architecture import Architecture
 
 __all__ = [
     "PAPER_WIDTHS",
@@ -37,3 +44,43 @@ __all__ = [
     "search",
     "tabular_space",
 ]
+
+_MODULES = {
+    "meritnas.api": ("SearchResult", "resume", "retrain", "search"),
+    "meritnas.child.predictor": ("Predictor", "load_predictor"),
+    "meritnas.errors": (
+        "DataError",
+        "InfeasibleError",
+        "MeritNASError",
+        "SpaceError",
+        "StoreError",
+        "UsageError",
+    ),
+    "meritnas.families.table_inputs": ("TableInputs",),
+    "meritnas.families.tabular": ("PAPER_WIDTHS", "TabularSpace", "tabular_space"),
+    "meritnas.space.architecture": ("Architecture",),
+}
+
+
+class _Package(ModuleType):
+    """Imports on first use: torch takes seconds, and `meritnas --help` must not wait for it."""
+
+    def __getattr__(self, name: str) -> Any:
+        for module, names in _MODULES.items():
+            if name in names:
+                value = getattr(import_module(module), name)
+                setattr(self, name, value)
+                return value
+        raise AttributeError(f"module 'meritnas' has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *__all__})
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # Python binds the package `meritnas.search` here when it loads it, but for users
+        # `meritnas.search` is the function.
+        if not (name == "search" and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

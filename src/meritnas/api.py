@@ -18,10 +18,10 @@ from meritnas.child.retrain import Retrained, retrain_child
 from meritnas.child.train import train_child
 from meritnas.data.bundle import Bundle, make_bundle
 from meritnas.data.source import Source, load_source
-from meritnas.errors import DataError, UsageError
+from meritnas.errors import DataError, StoreError, UsageError
 from meritnas.families.family import Family
 from meritnas.families.tabular import PAPER_WIDTHS, TabularSpace, tabular_space
-from meritnas.search.loop import run_search
+from meritnas.search.loop import Search, run_search
 from meritnas.search.pace import weight_steps_within
 from meritnas.search.plan import Plan
 from meritnas.search.recipe import TrainRecipe, default_batch_size
@@ -148,13 +148,13 @@ def search(
         strategy_options=options,
         limits={name: most for name, most in asked.items() if most is not None},
         layers=layers,
-        epochs=(epochs or 60) if minutes is None else None,
+        epochs=_default(epochs, 60) if minutes is None else None,
         minutes=minutes,
-        retrain_epochs=retrain_epochs or (60 if minutes is None else None),
+        retrain_epochs=_default(retrain_epochs, 60) if minutes is None else retrain_epochs,
         retrain_seeds=retrain_seeds,
         seed=seed,
         device=device,
-        threads=threads or torch.get_num_threads(),
+        threads=_default(threads, torch.get_num_threads()),
         task=task,
         embedding=embedding,
         widths=_widths(space, layers, widths),
@@ -162,7 +162,7 @@ def search(
     if isinstance(space, TabularSpace):
         settings = replace(settings, layers=len(space.widths), embedding=space.inputs.embedding)
     bundle = make_bundle(source, seed, task)
-    rows = batch_size or default_batch_size(len(bundle.train))
+    rows = _default(batch_size, default_batch_size(len(bundle.train)))
     recipe = TrainRecipe(optimizer, learning_rate, schedule, rows)
     settings = replace(settings, recipe=recipe)
     job = _Job.make(settings, source, bundle.to(device))
@@ -174,9 +174,7 @@ def search(
     job.new_search(None, 40)  # complains about what does not fit together before anything exists
     folder = Path(out) if out is not None else _free_folder(source.name, strategy)
     store = RunStore.create(folder, _config(settings, source))
-    store.write_json(
-        "preprocessing.json", {"encoder": bundle.encoder.to_json(), "task": bundle.task.to_json()}
-    )
+    _write_preprocessing(store, bundle)
     return job.finish(store, listen)
 
 
@@ -218,7 +216,7 @@ def retrain(
     """
     store = RunStore.open(Path(run))
     job = _Job.reopen(store, data)
-    found = store.read_json("architecture.json")
+    found = store.read_json("architecture.json", "chosen")
     family = job.ground.family
     chosen = family.parse(architecture) if architecture else Architecture.from_json(found["chosen"])
     if not job.ground.feasible.admits(chosen):
@@ -227,8 +225,13 @@ def retrain(
             f"{chosen} breaks the run's limits ({costs}; limits "
             f"{dict(job.settings.limits)}); choose a smaller architecture"
         )
-    count = seeds or job.settings.retrain_seeds
-    length = epochs or job.settings.retrain_epochs or store.read_json("plan.json")["retrain_epochs"]
+    count = _default(seeds, job.settings.retrain_seeds)
+    length = epochs if epochs is not None else job.settings.retrain_epochs
+    if length is None:
+        length = int(store.read_json("plan.json", "retrain_epochs")["retrain_epochs"])
+    if min(count, length) < 1:
+        raise UsageError(f"seeds and epochs must be at least 1, got {count} and {length}")
+    job.announce(store, listen)
     return job.train_chosen(store, chosen, length, count, 0.0, listen)
 
 
@@ -249,7 +252,12 @@ class _Job:
     @staticmethod
     def reopen(store: RunStore, data: pd.DataFrame | None) -> _Job:
         settings = SearchSettings.from_json(store.config.get("settings", {}))
-        was = store.config["data"]
+        was = store.config.get("data", {})
+        if not {"location", "target", "fingerprint"} <= set(was):
+            raise StoreError(
+                f"config.json in {store.folder} is damaged: it does not say what the data were; "
+                "restore it or start a new run"
+            )
         if data is None and was["location"] is None:
             raise UsageError(
                 f"run {store.folder} was started with a data frame; give it again: data=frame"
@@ -261,9 +269,10 @@ class _Job:
                 "on to the same result; restore the data or start a new run"
             )
         _check_device(settings.device)
-        encoder, task = read_preprocessing(store)
         bundle = make_bundle(source, settings.seed, settings.task).to(settings.device)
-        if (bundle.encoder, bundle.task) != (encoder, task):
+        if not store.has("preprocessing.json"):  # killed between the first two files of a run
+            _write_preprocessing(store, bundle)
+        if (bundle.encoder, bundle.task) != read_preprocessing(store):
             raise DataError(
                 f"this version of MeritNAS encodes {source.name} differently from the one that "
                 f"made run {store.folder}; use that version or start a new run"
@@ -279,6 +288,7 @@ class _Job:
         begun = time.perf_counter()
         if store.has("result.json"):
             return self._result(store)
+        self.announce(store, listen)
         chosen, before = self._choose(store, listen)
         seconds = before + time.perf_counter() - begun
         length = self.settings.retrain_epochs or self._timed_epochs(store, chosen, seconds)
@@ -286,17 +296,33 @@ class _Job:
             store, chosen, length, self.settings.retrain_seeds, seconds, listen
         )
 
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know about the data and the limits, a sentence each."""
+        inexact = [self.ground.feasible.note] if self.ground.feasible.note else []
+        return [*self.bundle.encoder.warnings, *inexact]
+
+    def announce(self, store: RunStore, listen: Listener) -> None:
+        """Tell where the run is, so that it can be resumed, and what there is to note."""
+        listen({"kind": "run", "run": str(store.folder)})
+        for text in self.notes:
+            listen({"kind": "note", "text": text})
+
     def _choose(self, store: RunStore, listen: Listener) -> tuple[Architecture, float]:
         """The final choice, and the seconds that earlier sessions spent on it."""
         if store.has("architecture.json"):
-            found = store.read_json("architecture.json")
+            found = store.read_json("architecture.json", "chosen", "seconds")
             return Architecture.from_json(found["chosen"]), float(found["seconds"])
         running = self.new_search(*self._plan(store))
         if not store.has("plan.json"):
-            store.write_json("plan.json", {"search": running.plan.to_json()})
+            store.write_json(
+                "plan.json",
+                # The options name what the beliefs in the event log are about.
+                {"search": running.plan.to_json(), "options": self.ground.searched.space.names},
+            )
         state = store.read_checkpoint()
         if state is not None:
-            running.load_state_dict(state)
+            _continue_from(state, running, store)
         before = running.seconds
         ranked = run_search(running, store, listen)
         family = self.ground.family
@@ -316,7 +342,7 @@ class _Job:
     def _plan(self, store: RunStore) -> tuple[Plan | None, int]:
         """The plan fixed earlier, or how many weight steps a new one has."""
         if store.has("plan.json"):
-            return Plan(**store.read_json("plan.json")["search"]), 0
+            return Plan(**store.read_json("plan.json", "search")["search"]), 0
         if self.settings.minutes is not None:
             seconds = 60.0 * self.settings.minutes * _SEARCH_SHARE
             return None, weight_steps_within(seconds, self.settings, self.ground, self.bundle)
@@ -383,6 +409,7 @@ class _Job:
             "feasible_count": ground.feasible.count(),
             "space_count": ground.family.space.count(),
             "exact": ground.feasible.exact,
+            "notes": self.notes,
             "data": self.source.name,
             "task": self.bundle.task.kind,
             "strategy": self.settings.strategy,
@@ -395,7 +422,10 @@ class _Job:
         }
 
     def _result(self, store: RunStore) -> SearchResult:
-        summary = store.read_json("result.json")
+        summary = {
+            **store.read_json("result.json", "architecture", "test"),
+            "run": str(store.folder),
+        }  # it may have moved
         family = self.ground.family
         return SearchResult(family.parse(summary["architecture"]), family, store.folder, summary)
 
@@ -406,6 +436,12 @@ def _widths(
     if isinstance(space, TabularSpace):
         return space.widths
     return tabular_space(1, 1, layers, widths).widths
+
+
+def _write_preprocessing(store: RunStore, bundle: Bundle) -> None:
+    store.write_json(
+        "preprocessing.json", {"encoder": bundle.encoder.to_json(), "task": bundle.task.to_json()}
+    )
 
 
 def _config(settings: SearchSettings, source: Source) -> dict[str, Any]:
@@ -427,6 +463,22 @@ def _config(settings: SearchSettings, source: Source) -> dict[str, Any]:
     }
 
 
+def _continue_from(state: dict[str, Any], running: Search, store: RunStore) -> None:
+    try:
+        running.load_state_dict(state)
+    except (KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
+        raise StoreError(
+            f"checkpoint.pt in {store.folder} does not belong to this run "
+            f"({str(error).splitlines()[0]}); delete this file to start the run over from its "
+            "configuration"
+        ) from error
+
+
+def _default(value: int | None, default: int) -> int:
+    # Not `value or default`: a 0 must reach the checks that complain about it.
+    return default if value is None else value
+
+
 def _free_folder(name: str, strategy: str) -> Path:
     number = 1
     while (folder := Path("runs") / f"{name}-{strategy}-{number}").exists():
@@ -436,7 +488,7 @@ def _free_folder(name: str, strategy: str) -> Path:
 
 def _check_device(device: str) -> None:
     try:
-        torch.empty(1, device=device)
+        torch.empty(1, device=device).cpu()
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise UsageError(f"device '{device}' cannot be used here ({reason}); try cpu") from error

@@ -21,5 +21,15 @@ class StoreError(MeritNASError):
     """A run folder is missing, foreign, damaged, or cannot be written."""
 
 
+class DivergedError(MeritNASError):
+    """Training has left the finite numbers."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "training has diverged: the loss is no finite number any more; start a new run with a "
+            "smaller learning rate"
+        )
+
+
 class UsageError(MeritNASError):
     """Arguments contradict each other or name something that does not exist."""

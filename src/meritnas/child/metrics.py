@@ -35,7 +35,7 @@ def score(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
         "balanced_error": 1.0 - _balanced_accuracy(codes, guess),
         "log_loss": float(metrics.log_loss(codes, chances, labels=range(chances.shape[1]))),
     }
-    if task.kind == "binary":
+    if task.kind == "binary" and len(np.unique(codes)) == 2:  # else there is no such area
         result["roc_auc"] = float(metrics.roc_auc_score(codes, chances[:, 1]))
     return result
 

@@ -53,7 +53,7 @@ def retrain_child(
         "seeds": seeds,
     }
     if store.has("retrain.json"):
-        saved = store.read_json("retrain.json")
+        saved = store.read_json("retrain.json", "plan", "results")
         if saved["plan"] == plan:
             results = saved["results"]
     for number in range(len(results), len(seeds)):

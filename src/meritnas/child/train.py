@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from torch import Tensor, nn
 
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
+from meritnas.errors import DivergedError
 from meritnas.search.recipe import TrainRecipe
 
 _ROWS_AT_ONCE = 8192
@@ -83,6 +85,8 @@ def train_child(
             best = {name: value.detach().clone() for name, value in module.state_dict().items()}
         if after_epoch is not None:
             after_epoch(epoch)
+    if not math.isfinite(best_loss):
+        raise DivergedError
     module.load_state_dict(best)
     return Trained(module, best_epoch, best_loss, tuple(train_losses), tuple(valid_losses))
 

@@ -47,6 +47,8 @@ def _forward_levels(costs: Sequence[ReducedCost], max_transitions: int) -> list[
         first_of_class, option_class = _option_classes(costs, i)
         widths = [cost.slack + 1 for cost in costs]
         found, level = _number_states(left, option_class, len(first_of_class), widths, alive)
+        if not len(found):  # nothing keeps all limits at once
+            return [np.empty((0, s.shape[1]), dtype=np.int32) for s in costs[0].steps]
         levels.append(level)
         slacks = []
         for width in reversed(widths):
@@ -98,7 +100,7 @@ def _number_states(
 def _merge_equal_states(levels: Sequence[np.ndarray]) -> list[np.ndarray]:
     """From the last level back, make states with equal transitions one, and drop dead ones."""
     # What each state of the next level became; the last entry stands for the dead transition.
-    became = np.array([0, 1], dtype=np.int32) if len(levels[-1]) else np.array([0])
+    became = np.array([0, 1], dtype=np.int32)
     merged: list[np.ndarray] = []
     dead = 1
     for level in reversed(levels):

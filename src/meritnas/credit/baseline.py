@@ -1,5 +1,49 @@
 from __future__ import annotations
 
+from typing import Protocol
+
+
+class Baseline(Protocol):
+    """What a reward is compared with."""
+
+    def signals(self, rewards: list[float]) -> list[float]:
+        """How much better than expected each reward of one update is."""
+        ...
+
+    def state_dict(self) -> dict[str, float]:
+        """What it remembers."""
+        ...
+
+    def load_state_dict(self, state: dict[str, float]) -> None:
+        """Continue from a saved state."""
+        ...
+
+
+class Paired:
+    """Each reward against the mean of the others of the same update.
+
+    The draws of an update are judged on one batch, so a hard or easy batch moves all of them
+    alike and cancels here, where it would pass for merit against a moving average. The signal
+    stays unbiased, because the others are drawn independently of the one they judge. A draw that
+    is alone in its update gives no signal.
+    """
+
+    def signals(self, rewards: list[float]) -> list[float]:
+        """(r - mean) * n / (n - 1), which is r minus the mean of the others."""
+        n = len(rewards)
+        if n < 2:
+            return [0.0] * n
+        mean = sum(rewards) / n
+        return [(reward - mean) * n / (n - 1) for reward in rewards]
+
+    def state_dict(self) -> dict[str, float]:
+        """Nothing is remembered."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, float]) -> None:
+        """Nothing to restore."""
+        del state
+
 
 class MovingAverage:
     """A debiased exponential moving average of rewards, used before it is updated.

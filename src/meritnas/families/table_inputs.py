@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from meritnas.errors import SpaceError
 
@@ -87,8 +86,9 @@ class EmbedTable(nn.Module):
         parts = [inputs[:, : self.numbers]]
         for number, table in enumerate(self.tables):
             picked, starts = getattr(self, f"picked{number}"), getattr(self, f"starts{number}")
-            codes = inputs.index_select(1, picked).long() + starts
-            parts.append(F.embedding(codes, table).flatten(1))
+            codes = (inputs.index_select(1, picked).long() + starts).flatten()
+            # On a CPU the gradient of index_select takes a fifth of the time of F.embedding's.
+            parts.append(table.index_select(0, codes).view(len(inputs), -1))
         return torch.cat(parts, dim=1)
 
 

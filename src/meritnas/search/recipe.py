@@ -28,8 +28,10 @@ class TrainRecipe:
             raise UsageError(f"the optimizer must be adam or sgd, got '{self.optimizer}'")
         if self.schedule not in ("cosine", "constant"):
             raise UsageError(f"the schedule must be cosine or constant, got '{self.schedule}'")
-        if not self.learning_rate > 0:
-            raise UsageError(f"the learning rate must be above 0, got {self.learning_rate}")
+        if not 0 < self.learning_rate < math.inf:
+            raise UsageError(
+                f"the learning rate must be above 0 and finite, got {self.learning_rate}"
+            )
         if self.batch_size < 2:
             raise UsageError(f"a batch needs at least 2 rows, got {self.batch_size}")
 

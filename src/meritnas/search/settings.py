@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -54,12 +55,12 @@ class SearchSettings:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UsageError(f"{name} must be at least 1, got {value}")
-        if self.minutes is not None and not self.minutes > 0:
-            raise UsageError(f"minutes must be above 0, got {self.minutes}")
+        if self.minutes is not None and not 0 < self.minutes < math.inf:
+            raise UsageError(f"minutes must be above 0 and finite, got {self.minutes}")
         if (self.epochs is None) == (self.minutes is None):
             raise UsageError("give either epochs or minutes, not both")
-        if self.seed < 0:
-            raise UsageError(f"the seed must be 0 or more, got {self.seed}")
+        if not 0 <= self.seed < 2**32:
+            raise UsageError(f"the seed must be 0 to 2**32 - 1, got {self.seed}")
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` turns back into equal settings."""

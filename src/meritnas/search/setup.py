@@ -8,6 +8,7 @@ from meritnas.cost.feasible import FeasibleSet
 from meritnas.data.bundle import Bundle
 from meritnas.data.encoder import TableEncoder
 from meritnas.data.stream import BatchStream
+from meritnas.data.suggest import did_you_mean
 from meritnas.data.task import Task
 from meritnas.errors import UsageError
 from meritnas.families.family import Family
@@ -45,7 +46,10 @@ class Ground:
 def make_family(settings: SearchSettings, encoder: TableEncoder, task: Task) -> Family:
     """The family that a name and settings stand for, on this data."""
     if settings.space not in SPACES:
-        raise UsageError(f"no space '{settings.space}'; there are {', '.join(SPACES)}")
+        raise UsageError(
+            f"no space '{settings.space}';{did_you_mean(settings.space, SPACES)} there are "
+            f"{', '.join(SPACES)}"
+        )
     inputs = TableInputs(encoder.numbers, encoder.cardinalities, settings.embedding)
     return tabular_space(inputs, task.outputs, settings.layers, settings.widths)
 

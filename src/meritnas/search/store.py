@@ -78,15 +78,22 @@ class RunStore:
         """Whether the run has this file."""
         return (self.folder / name).is_file()
 
-    def read_json(self, name: str) -> Any:
-        """The content of one of the run's JSON files."""
+    def read_json(self, name: str, *keys: str) -> Any:
+        """The content of one of the run's JSON files, an object that has at least these keys."""
         path = self.folder / name
         if not path.is_file():
             raise StoreError(
                 f"run {self.folder} has no {name}: the search has not come that far; "
                 f"continue it with: meritnas search --resume {self.folder}"
             )
-        return _read_json(path)
+        content = _read_json(path)
+        missing = set(keys) - set(content if isinstance(content, dict) else ())
+        if missing:
+            raise StoreError(
+                f"{path} is damaged (it lacks {', '.join(sorted(missing))}); restore it or start "
+                "a new run"
+            )
+        return content
 
     def write_json(self, name: str, data: Any) -> None:
         """Replace a JSON file."""

@@ -66,6 +66,11 @@ class Space:
         """The number of options of each decision."""
         return tuple(len(decision) for decision in self.decisions)
 
+    @property
+    def names(self) -> list[list[str]]:
+        """The names of each decision's options."""
+        return [[option.name for option in decision.options] for decision in self.decisions]
+
     def count(self) -> int:
         """The number of architectures, exactly."""
         return math.prod(self.sizes)

@@ -41,7 +41,7 @@ class EvolutionProposer:
 
 
 def mutate(parent: np.ndarray, feasible: FeasibleSet, rng: np.random.Generator) -> tuple[int, ...]:
-    """Change one decision to another option that still fits; a fresh draw if none does."""
+    """Change one decision to another option that still fits; a different draw if none does."""
     for i in rng.permutation(len(parent)):
         size = feasible.space.sizes[i]
         changed = np.tile(parent, (size, 1))
@@ -51,4 +51,7 @@ def mutate(parent: np.ndarray, feasible: FeasibleSet, rng: np.random.Generator) 
         options = np.flatnonzero(fits)
         if len(options):
             return tuple(changed[rng.choice(options)].tolist())
-    return tuple(uniform_draw(feasible, 1, rng)[0].tolist())
+    # Where there are two feasible architectures, 64 draws miss one of them never (2 ** -64).
+    drawn = uniform_draw(feasible, 64, rng)
+    others = drawn[(drawn != parent).any(axis=1)]
+    return tuple((others if len(others) else drawn)[0].tolist())

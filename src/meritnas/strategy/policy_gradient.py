@@ -7,7 +7,7 @@ import numpy as np
 
 from meritnas.clock import Clock
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.credit.baseline import MovingAverage
+from meritnas.credit.baseline import Baseline, MovingAverage
 from meritnas.credit.reward import Reward
 from meritnas.policy.laws import Conditional, Draw, Law
 from meritnas.policy.policy import Policy, draw
@@ -42,7 +42,7 @@ class PolicyGradient:
     rng: np.random.Generator
     samples: int = 8
     weight_draws: Literal["policy", "feasible"] = "policy"
-    baseline: MovingAverage = field(default_factory=MovingAverage)
+    baseline: Baseline = field(default_factory=MovingAverage)
     learns: Literal["joint", "frozen"] = "joint"
     _paths: list[list[int]] = field(default_factory=list)
 

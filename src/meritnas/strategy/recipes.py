@@ -9,7 +9,9 @@ import numpy as np
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms
+from meritnas.credit.baseline import Baseline, MovingAverage, Paired
 from meritnas.credit.reward import AbsReward, MnasNetMaxReward, MnasNetReward, Quality, Reward
+from meritnas.data.suggest import did_you_mean
 from meritnas.errors import UsageError
 from meritnas.policy.laws import Conditional, Law, MonteCarloRejection, Rejection, Unrestricted
 from meritnas.policy.policy import Policy
@@ -21,6 +23,24 @@ from meritnas.strategy.policy_gradient import PolicyGradient
 from meritnas.strategy.strategy import Strategy
 
 WeightDraws = Literal["policy", "feasible"]
+BaselineName = Literal["average", "paired"]
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How a policy gradient learns, whatever its law and reward.
+
+    Attributes:
+        policy_rate: the policy's learning rate; None for `default_policy_rate`.
+        samples: networks judged for each policy step, which comes every so many weight steps.
+        weight_draws: whether weight steps draw from the policy or from its feasible part.
+        baseline: what rewards are compared with.
+    """
+
+    policy_rate: float | None
+    samples: int
+    weight_draws: WeightDraws
+    baseline: BaselineName
 
 
 @dataclass(frozen=True)
@@ -53,8 +73,11 @@ def tabnas(
     policy_rate: float | None = None,
     samples: int = 8,
     weight_draws: WeightDraws = "policy",
+    baseline: BaselineName = "average",
 ) -> Strategy:
     """TabNAS: reward of sampled networks, corrected for a hard limit."""
+    if mc_samples < 1:
+        raise UsageError(f"mc_samples must be at least 1, got {mc_samples}")
     feasible = problem.feasible
     laws: dict[str, Law] = {
         "conditional": Conditional(feasible),
@@ -69,7 +92,8 @@ def tabnas(
     }
     law = _named("sampling", sampling, laws)
     choose = _named("final", final, choices)
-    return _policy_gradient(problem, law, Quality(), choose, policy_rate, samples, weight_draws)
+    learning = Learning(policy_rate, samples, weight_draws, baseline)
+    return _policy_gradient(problem, law, Quality(), choose, learning)
 
 
 def reinforce(
@@ -78,9 +102,10 @@ def reinforce(
     policy_rate: float | None = None,
     samples: int = 8,
     weight_draws: WeightDraws = "policy",
+    baseline: BaselineName = "average",
 ) -> Strategy:
     """REINFORCE that learns nothing of the limit; only its final choice keeps it."""
-    return _oblivious(problem, Quality(), policy_rate, samples, weight_draws)
+    return _oblivious(problem, Quality(), Learning(policy_rate, samples, weight_draws, baseline))
 
 
 def abs_reward(
@@ -90,11 +115,12 @@ def abs_reward(
     policy_rate: float | None = None,
     samples: int = 8,
     weight_draws: WeightDraws = "policy",
+    baseline: BaselineName = "average",
 ) -> Strategy:
     """TuNAS' reward, with a penalty for any distance from the limit."""
     cost, target = _target(problem, "abs-reward")
     reward = AbsReward(cost, target, beta)
-    return _oblivious(problem, reward, policy_rate, samples, weight_draws)
+    return _oblivious(problem, reward, Learning(policy_rate, samples, weight_draws, baseline))
 
 
 def mnasnet(
@@ -104,11 +130,12 @@ def mnasnet(
     policy_rate: float | None = None,
     samples: int = 8,
     weight_draws: WeightDraws = "policy",
+    baseline: BaselineName = "average",
 ) -> Strategy:
     """MnasNet's reward, scaled by the cost relative to the limit."""
     cost, target = _target(problem, "mnasnet")
     reward = MnasNetReward(cost, target, beta)
-    return _oblivious(problem, reward, policy_rate, samples, weight_draws)
+    return _oblivious(problem, reward, Learning(policy_rate, samples, weight_draws, baseline))
 
 
 def mnasnet_max(
@@ -118,11 +145,12 @@ def mnasnet_max(
     policy_rate: float | None = None,
     samples: int = 8,
     weight_draws: WeightDraws = "policy",
+    baseline: BaselineName = "average",
 ) -> Strategy:
     """MnasNet's reward, scaled only above the limit."""
     cost, target = _target(problem, "mnasnet-max")
     reward = MnasNetMaxReward(cost, target, beta)
-    return _oblivious(problem, reward, policy_rate, samples, weight_draws)
+    return _oblivious(problem, reward, Learning(policy_rate, samples, weight_draws, baseline))
 
 
 def random(problem: Problem) -> Strategy:
@@ -159,7 +187,9 @@ RECIPES: Mapping[str, Callable[..., Strategy]] = {
 def check_strategy(name: str, options: Mapping[str, Any]) -> None:
     """Complain about a strategy that does not exist or an option that it does not take."""
     if name not in RECIPES:
-        raise UsageError(f"no strategy '{name}'; there are {', '.join(RECIPES)}")
+        raise UsageError(
+            f"no strategy '{name}';{did_you_mean(name, RECIPES)} there are {', '.join(RECIPES)}"
+        )
     known = [p for p in inspect.signature(RECIPES[name]).parameters if p != "problem"]
     for option in options:
         if option not in known:
@@ -184,21 +214,22 @@ def _named(what: str, name: str, choices: Mapping[str, Any]) -> Any:
 
 
 def _policy_gradient(
-    problem: Problem,
-    law: Law,
-    reward: Reward,
-    choose: FinalChoice,
-    policy_rate: float | None,
-    samples: int,
-    weight_draws: WeightDraws,
+    problem: Problem, law: Law, reward: Reward, choose: FinalChoice, learning: Learning
 ) -> Strategy:
-    if samples < 1:
-        raise UsageError(f"at least one sample for each policy step is needed, got {samples}")
-    _named("weight_draws", weight_draws, {"policy": 0, "feasible": 0})
-    updates = max(1, problem.joint_steps // samples)
-    rate = default_policy_rate(updates) if policy_rate is None else policy_rate
-    if rate <= 0:
-        raise UsageError(f"the policy's learning rate must be above 0, got {rate}")
+    baselines: dict[str, type[Baseline]] = {"average": MovingAverage, "paired": Paired}
+    baseline = _named("baseline", learning.baseline, baselines)()
+    least = 2 if learning.baseline == "paired" else 1
+    if learning.samples < least:
+        raise UsageError(
+            f"with the baseline '{learning.baseline}' at least {least} samples for each policy "
+            f"step are needed, got {learning.samples}"
+        )
+    _named("weight_draws", learning.weight_draws, {"policy": 0, "feasible": 0})
+    updates = max(1, problem.joint_steps // learning.samples)
+    rate = learning.policy_rate
+    rate = default_policy_rate(updates) if rate is None else rate
+    if not 0 < rate < np.inf:
+        raise UsageError(f"the policy's learning rate must be above 0 and finite, got {rate}")
     return PolicyGradient(
         policy=Policy(problem.feasible.space.sizes, rate),
         feasible=problem.feasible,
@@ -206,8 +237,9 @@ def _policy_gradient(
         reward=reward,
         choose=choose,
         rng=problem.rng(),
-        samples=samples,
-        weight_draws=weight_draws,
+        samples=learning.samples,
+        weight_draws=learning.weight_draws,
+        baseline=baseline,
     )
 
 
@@ -220,16 +252,8 @@ def default_policy_rate(updates: int) -> float:
     return float(np.clip(20.0 / updates, 0.005, 0.1))
 
 
-def _oblivious(
-    problem: Problem,
-    reward: Reward,
-    policy_rate: float | None,
-    samples: int,
-    weight_draws: WeightDraws,
-) -> Strategy:
-    return _policy_gradient(
-        problem, Unrestricted(), reward, Mode(), policy_rate, samples, weight_draws
-    )
+def _oblivious(problem: Problem, reward: Reward, learning: Learning) -> Strategy:
+    return _policy_gradient(problem, Unrestricted(), reward, Mode(), learning)
 
 
 def _black_box(problem: Problem, proposer: Proposer) -> Strategy:

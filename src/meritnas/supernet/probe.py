@@ -10,6 +10,7 @@ from torch.func import functional_call
 
 from meritnas.data.bundle import Part
 from meritnas.data.stream import Batch, BatchStream
+from meritnas.errors import DivergedError
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.supernet import Supernet, module_of
 
@@ -64,7 +65,10 @@ class Probe:
                 self._loss(self._supernet(batch.inputs, one_path(row)), batch.target)
                 for row in picks.tolist()
             ]
-        return np.array(torch.stack(found).tolist()) if found else np.empty(0)
+        losses = np.array(torch.stack(found).tolist()) if found else np.empty(0)
+        if not np.isfinite(losses).all():
+            raise DivergedError
+        return losses
 
     def held_out_loss(self, picks: np.ndarray) -> float:
         """The one-shot loss of one architecture [decisions] on the whole validation part."""
@@ -77,6 +81,8 @@ class Probe:
                 inputs = self._held.inputs[start : start + _ROWS_AT_ONCE]
                 loss = self._loss(self._supernet(inputs, gates), target)
                 total += loss.double().cpu() * len(target)
+        if not torch.isfinite(total):
+            raise DivergedError
         return float(total) / len(self._held)
 
     def state_dict(self) -> dict[str, Any]:

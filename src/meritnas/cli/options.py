@@ -1,0 +1,182 @@
+"""What users can set on the command line; a value that was not given is None.
+
+Defaults live in the library alone; `show_default` only repeats them for `--help`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+_SPACE = "Space"
+_TRAINING = "Training"
+_STRATEGY = "Strategy options (each strategy has some: meritnas list strategies)"
+_RUN = "Run"
+
+Data = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="DATA",
+        help="A table (CSV, TSV, gz, Parquet), or digits, breast_cancer, wine, diabetes.",
+        show_default=False,
+    ),
+]
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder that a search wrote.")]
+Target = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column to predict.")]
+MaxParams = Annotated[
+    int | None, typer.Option(help="Most parameters the network may have, embeddings included.")
+]
+MaxFlops = Annotated[int | None, typer.Option(help="Most multiply-adds a row may take.")]
+StrategyName = Annotated[
+    str | None, typer.Option(help="How to search.", show_default="tabnas", metavar="NAME")
+]
+Task = Annotated[
+    Literal["classification", "regression"] | None,
+    typer.Option(help="classification or regression.", show_default="found out", metavar="KIND"),
+]
+
+SpaceName = Annotated[
+    str | None,
+    typer.Option(
+        help="The kind of network.",
+        show_default="tabular",
+        metavar="NAME",
+        rich_help_panel=_SPACE,
+    ),
+]
+Layers = Annotated[
+    int | None, typer.Option(help="Hidden layers.", show_default="3", rich_help_panel=_SPACE)
+]
+Widths = Annotated[
+    str | None,
+    typer.Option(
+        help='What layers choose from: "8,16,32", or for each layer "8,16;16,32,64".',
+        show_default="20 sizes from 8 to 512",
+        metavar="LIST",
+        rich_help_panel=_SPACE,
+    ),
+]
+Embedding = Annotated[
+    int | None,
+    typer.Option(
+        help="Width of every category's embedding.",
+        show_default="by number of categories",
+        rich_help_panel=_SPACE,
+    ),
+]
+
+Epochs = Annotated[
+    int | None,
+    typer.Option(
+        help="Passes of the search over the rows.", show_default="60", rich_help_panel=_TRAINING
+    ),
+]
+Minutes = Annotated[
+    float | None,
+    typer.Option(help="Time for everything, instead of --epochs.", rich_help_panel=_TRAINING),
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(help="Rows a step.", show_default="by number of rows", rich_help_panel=_TRAINING),
+]
+LearningRate = Annotated[
+    float | None,
+    typer.Option(help="Of the weights.", show_default="0.002", rich_help_panel=_TRAINING),
+]
+Optimizer = Annotated[
+    Literal["adam", "sgd"] | None,
+    typer.Option(help="Of the weights.", show_default="adam", rich_help_panel=_TRAINING),
+]
+Schedule = Annotated[
+    Literal["cosine", "constant"] | None,
+    typer.Option(help="Of the learning rate.", show_default="cosine", rich_help_panel=_TRAINING),
+]
+RetrainEpochs = Annotated[
+    int | None,
+    typer.Option(help="Passes of the found network.", show_default="60", rich_help_panel=_TRAINING),
+]
+RetrainSeeds = Annotated[
+    int | None,
+    typer.Option(
+        help="How often the found network is trained, for the spread of its score.",
+        show_default="3",
+        rich_help_panel=_TRAINING,
+    ),
+]
+
+Sampling = Annotated[
+    Literal["conditional", "rejection", "monte-carlo"] | None,
+    typer.Option(
+        help="How networks are drawn: conditional, rejection or monte-carlo.",
+        metavar="LAW",
+        rich_help_panel=_STRATEGY,
+    ),
+]
+McSamples = Annotated[
+    int | None, typer.Option(help="Samples of monte-carlo.", rich_help_panel=_STRATEGY)
+]
+Final = Annotated[
+    Literal["ranked", "largest", "mode"] | None,
+    typer.Option(help="How the final network is chosen.", rich_help_panel=_STRATEGY),
+]
+PolicyRate = Annotated[
+    float | None, typer.Option(help="Learning rate of the policy.", rich_help_panel=_STRATEGY)
+]
+Samples = Annotated[
+    int | None, typer.Option(help="Networks for each policy step.", rich_help_panel=_STRATEGY)
+]
+Beta = Annotated[
+    float | None,
+    typer.Option(help="Strength of the penalty, below 0.", rich_help_panel=_STRATEGY),
+]
+WeightDraws = Annotated[
+    Literal["policy", "feasible"] | None,
+    typer.Option(help="Where networks for weight steps come from.", rich_help_panel=_STRATEGY),
+]
+Baseline = Annotated[
+    Literal["average", "paired"] | None,
+    typer.Option(help="What rewards are compared with.", rich_help_panel=_STRATEGY),
+]
+Population = Annotated[
+    int | None, typer.Option(help="Size of evolution's population.", rich_help_panel=_STRATEGY)
+]
+Tournament = Annotated[
+    int | None, typer.Option(help="Size of evolution's tournament.", rich_help_panel=_STRATEGY)
+]
+Initial = Annotated[
+    int | None,
+    typer.Option(help="Random networks before the Gaussian process.", rich_help_panel=_STRATEGY),
+]
+
+Seed = Annotated[
+    int | None,
+    typer.Option(help="Same seed, same result.", show_default="0", rich_help_panel=_RUN),
+]
+Device = Annotated[
+    str | None,
+    typer.Option(help="cpu, cuda, ...", show_default="cpu", rich_help_panel=_RUN),
+]
+Threads = Annotated[
+    int | None, typer.Option(help="CPU threads.", show_default="all", rich_help_panel=_RUN)
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="The run's folder; it must not exist.",
+        show_default="a new one in runs/",
+        metavar="DIR",
+        rich_help_panel=_RUN,
+    ),
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(help="Continue this run instead.", metavar="RUN", rich_help_panel=_RUN),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="No progress, no notes.", rich_help_panel=_RUN)
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="The result as one JSON object.", rich_help_panel=_RUN)
+]

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import time
+
+from meritnas.cli.progress import Event, NoProgress, detail_text, stage_text
+from meritnas.cli.speech import say
+from meritnas.report.numbers import duration_text
+
+_LINES_A_STAGE = 10
+
+
+class LineProgress(NoProgress):
+    """A line for every tenth of the way, for logs and pipes."""
+
+    def __init__(self) -> None:
+        self._kind = ""
+        self._tenth = 0
+        self._start = (0.0, 0)
+
+    def show(self, event: Event) -> None:
+        """Say a line when another tenth is done."""
+        tenth = _LINES_A_STAGE * event["step"] // event["steps"]
+        if event["kind"] != self._kind:
+            # A resumed stage starts where it was; what is left is judged from here on.
+            self._kind, self._tenth = event["kind"], max(0, tenth - 1)
+            self._start = (time.perf_counter(), event["step"])
+        if tenth > self._tenth:
+            self._tenth = tenth
+            share = event["step"] / event["steps"]
+            say(f"{stage_text(event):>9} {share:4.0%}  {detail_text(event)}{self._left(event)}")
+
+    def note(self, text: str) -> None:
+        """Say it as it is."""
+        say(text)
+
+    def _left(self, event: Event) -> str:
+        begun, step = self._start
+        done, left = event["step"] - step, event["steps"] - event["step"]
+        if not done or not left:
+            return ""
+        seconds = (time.perf_counter() - begun) * left / done
+        return f", {duration_text(seconds)} left"

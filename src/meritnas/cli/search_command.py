@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from meritnas.cli import options as opt
+from meritnas.cli.listener import Listener
+from meritnas.cli.outcome import plain_outcome
+from meritnas.cli.result import print_result
+from meritnas.cli.speech import resume_command
+from meritnas.cli.widths import parse_widths
+from meritnas.errors import UsageError
+
+_STRATEGY_OPTIONS = (
+    "sampling",
+    "mc_samples",
+    "final",
+    "policy_rate",
+    "samples",
+    "beta",
+    "weight_draws",
+    "baseline",
+    "population",
+    "tournament",
+    "initial",
+)
+
+
+def search(
+    data: opt.Data = None,
+    target: opt.Target = None,
+    max_params: opt.MaxParams = None,
+    max_flops: opt.MaxFlops = None,
+    strategy: opt.StrategyName = None,
+    task: opt.Task = None,
+    space: opt.SpaceName = None,
+    layers: opt.Layers = None,
+    widths: opt.Widths = None,
+    embedding: opt.Embedding = None,
+    epochs: opt.Epochs = None,
+    minutes: opt.Minutes = None,
+    batch_size: opt.BatchSize = None,
+    learning_rate: opt.LearningRate = None,
+    optimizer: opt.Optimizer = None,
+    schedule: opt.Schedule = None,
+    retrain_epochs: opt.RetrainEpochs = None,
+    retrain_seeds: opt.RetrainSeeds = None,
+    sampling: opt.Sampling = None,
+    mc_samples: opt.McSamples = None,
+    final: opt.Final = None,
+    policy_rate: opt.PolicyRate = None,
+    samples: opt.Samples = None,
+    beta: opt.Beta = None,
+    weight_draws: opt.WeightDraws = None,
+    baseline: opt.Baseline = None,
+    population: opt.Population = None,
+    tournament: opt.Tournament = None,
+    initial: opt.Initial = None,
+    seed: opt.Seed = None,
+    device: opt.Device = None,
+    threads: opt.Threads = None,
+    out: opt.Out = None,
+    resume: opt.Resume = None,
+    quiet: opt.Quiet = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Find the best network for a table within your limits, and train it.
+
+    For example: meritnas search sales.csv --target churn --max-params 20000
+    """
+    asked = {name: value for name, value in locals().items() if value is not None}
+    for name in ("resume", "quiet", "as_json"):
+        asked.pop(name, None)
+    listener = Listener(quiet=quiet, run=resume)
+    with plain_outcome(lambda: _way_on(listener.run)):
+        with listener:
+            summary = _start(asked, listener) if resume is None else _go_on(resume, asked, listener)
+        print_result(summary, as_json=as_json)
+
+
+def _start(asked: dict[str, Any], listener: Listener) -> dict[str, Any]:
+    if "data" not in asked:
+        raise UsageError(
+            "name a table to search on, for example: meritnas search sales.csv --target churn "
+            "(or continue a run with --resume RUN)"
+        )
+    arguments = _library_arguments(asked)
+
+    from meritnas import api  # here, so that --help does not wait for torch
+
+    return api.search(**arguments, listen=listener).summary
+
+
+def _go_on(run: Path, asked: dict[str, Any], listener: Listener) -> dict[str, Any]:
+    if asked:
+        names = ", ".join(_flag(name) for name in asked)
+        raise UsageError(
+            f"--resume continues a run with the settings it was started with; leave out {names}"
+        )
+
+    from meritnas import api
+
+    return api.resume(run, listen=listener).summary
+
+
+def _library_arguments(asked: dict[str, Any]) -> dict[str, Any]:
+    """What users gave, by the names of `meritnas.search`; the library has the defaults."""
+    own = {name: value for name, value in asked.items() if name in _STRATEGY_OPTIONS}
+    arguments = {name: value for name, value in asked.items() if name not in own}
+    if "widths" in asked:
+        rows = arguments["widths"] = parse_widths(asked["widths"])
+        if isinstance(rows[0], list):
+            arguments.setdefault("layers", len(rows))
+    return {**arguments, "strategy_options": own}
+
+
+def _flag(name: str) -> str:
+    return "DATA" if name == "data" else "--" + name.replace("_", "-")
+
+
+def _way_on(run: Path | None) -> str:
+    return f"continue with: {resume_command(run)}" if run else "nothing was saved yet"

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import typer
+
+
+def say(text: str) -> None:
+    """A line for people; standard output is kept for results."""
+    typer.echo(text, err=True)
+
+
+def say_error(text: str) -> None:
+    """What went wrong, on one line."""
+    say("error: " + " ".join(text.split()))
+
+
+def resume_command(run: Path | str) -> str:
+    """What to type to continue a run."""
+    return f"meritnas search --resume {shlex.quote(str(run))}"
+
+
+def predict_command(run: Path | str) -> str:
+    """What to type to use a run's network."""
+    return f"meritnas predict {shlex.quote(str(run))} new.csv"

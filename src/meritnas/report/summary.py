@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from meritnas.report.numbers import count_text, duration_text, score_text, share_text
+
+_COST_NAMES = {
+    "params": "parameters",
+    "params-paper": "without embeddings",
+    "flops": "multiply-adds",
+}
+_METRIC_NAMES = {
+    "accuracy": "accuracy",
+    "balanced_error": "balanced error",
+    "log_loss": "log loss",
+    "roc_auc": "ROC AUC",
+    "r2": "R2",
+    "rmse": "RMSE",
+}
+
+
+def summary_table(summary: Mapping[str, Any]) -> Table:
+    """What a search found, for people; `summary` is what `meritnas search --json` prints."""
+    table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in summary_rows(summary):
+        style = "bold" if name == "network" else ""
+        table.add_row(Text(name), Text(value, style=style))
+    return table
+
+
+def summary_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The lines of the table: a name, and its value as text."""
+    return [
+        ("network", str(summary["architecture"])),
+        *_cost_rows(summary),
+        ("fit the limits", _feasible_text(summary)),
+        *_score_rows(summary),
+        ("time", duration_text(summary["seconds"])),
+        ("run folder", str(summary["run"])),
+    ]
+
+
+def metric_name(metric: str) -> str:
+    """How people write a metric."""
+    return _METRIC_NAMES.get(metric, metric)
+
+
+def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    limits: Mapping[str, int] = summary["limits"]
+    costs = {"params": summary["params"], **summary.get("costs", {})}
+    rows = []
+    for name, cost in costs.items():
+        label = _COST_NAMES.get(name, name)
+        if name in limits:
+            used = share_text(cost / limits[name])
+            limit = count_text(limits[name])
+            rows.append((label, f"{count_text(cost)} of at most {limit} ({used})"))
+        elif name == "params":
+            rows.append((label, f"{count_text(cost)} (no limit)"))
+    return rows
+
+
+def _feasible_text(summary: Mapping[str, Any]) -> str:
+    share = share_text(summary["feasible_share"])
+    if "feasible_count" not in summary:
+        return f"{share} of the space"
+    about = "" if summary.get("exact", True) else "at least "
+    few, many = count_text(summary["feasible_count"]), count_text(summary["space_count"])
+    return f"{about}{few} of {many} networks ({share})"
+
+
+def _score_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    seeds = int(summary.get("retrain_seeds", 1))
+    rows = []
+    for number, (metric, mean) in enumerate(summary["test"].items()):
+        spread = summary["test_spread"][metric] if seeds > 1 else None
+        text = score_text(mean, spread)
+        if number == 0:
+            trainings = f"{seeds} trainings" if seeds > 1 else "1 training"
+            text += f"  (held-out rows, {trainings})"
+        rows.append((f"test {metric_name(metric)}", text))
+    return rows

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from meritnas.child.predictor import Predictor, load_predictor
+from meritnas.child.retrain import Retrained, retrain_child
+from meritnas.child.train import train_child
+from meritnas.data.bundle import Bundle, make_bundle
+from meritnas.data.source import load_source
+from meritnas.errors import StoreError
+from meritnas.search.recipe import TrainRecipe
+from meritnas.search.settings import SearchSettings
+from meritnas.search.setup import make_family
+from meritnas.search.store import RunStore
+
+RECIPE = TrainRecipe(learning_rate=0.01, batch_size=16)
+SETTINGS = SearchSettings(layers=2, widths=((4, 8), (4, 8)), recipe=RECIPE)
+TARGETS = ("binary", "multiclass", "regression")
+
+
+def table(target: str) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=120), "b": rng.normal(size=120)})
+    frame["kind"] = rng.choice(["p", "q", "r"], size=120)
+    value = frame["a"] - frame["b"] + 0.5 * rng.normal(size=120)
+    if target == "regression":
+        frame["y"] = 100 + 7 * value
+    else:
+        frame["y"] = pd.cut(value, 2 if target == "binary" else 3, labels=False).map(str)
+    return frame
+
+
+def bundle_of(target: str = "binary") -> Bundle:
+    return make_bundle(load_source(table(target), "y"), seed=0)
+
+
+def retrain(
+    folder: Path,
+    bundle: Bundle,
+    seeds: list[int],
+    text: str = "8-4",
+    listen: Any = lambda _: None,
+) -> Retrained:
+    if folder.exists():
+        store = RunStore.open(folder)
+    else:
+        store = RunStore.create(folder, {"settings": SETTINGS.to_json()})
+        encoded = {"encoder": bundle.encoder.to_json(), "task": bundle.task.to_json()}
+        store.write_json("preprocessing.json", encoded)
+    family = make_family(SETTINGS, bundle.encoder, bundle.task)
+    return retrain_child(family, family.parse(text), bundle, RECIPE, 3, seeds, store, listen)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("stop", [(0, 2), (1, 1), (2, 3)])
+def test_an_interrupted_retraining_goes_on_to_the_same_bytes(
+    tmp_path: Path, stop: tuple[int, int]
+) -> None:
+    bundle = bundle_of()
+    told: list[dict[str, Any]] = []
+    expected = retrain(tmp_path / "whole", bundle, [4, 5, 6], listen=told.append)
+    assert [event["step"] for event in told] == list(range(1, 10))
+    assert {event["steps"] for event in told} == {9}
+
+    def stumble(event: dict[str, Any]) -> None:
+        if (event["seed"], event["epoch"]) == ([4, 5, 6][stop[0]], stop[1]):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        retrain(tmp_path / "again", bundle, [4, 5, 6], listen=stumble)
+    seen: list[int] = []
+    found = retrain(
+        tmp_path / "again", bundle, [4, 5, 6], listen=lambda event: seen.append(event["seed"])
+    )
+    assert sorted(set(seen)) == [4, 5, 6][stop[0] :]  # finished seeds are not trained again
+    assert found == expected
+    assert files(tmp_path / "again") == files(tmp_path / "whole")
+
+
+def test_the_run_keeps_the_seed_with_the_smallest_validation_loss(tmp_path: Path) -> None:
+    bundle = bundle_of()
+    found = retrain(tmp_path / "run", bundle, [0, 1, 2, 3])
+    best = min(found.results, key=lambda result: result["valid_loss"])
+    retrain(tmp_path / "alone", bundle, [best["seed"]])
+    kept, _ = RunStore.open(tmp_path / "run").read_weights("model.safetensors")
+    alone, _ = RunStore.open(tmp_path / "alone").read_weights("model.safetensors")
+    assert all(torch.equal(kept[key], alone[key]) for key in alone)
+
+
+def test_scores_are_means_and_spreads_over_the_seeds(tmp_path: Path) -> None:
+    found = retrain(tmp_path / "run", bundle_of(), [0, 1, 2])
+    assert len(found.results) == 3
+    for name in found.test:
+        values = [result["test"][name] for result in found.results]
+        assert found.test[name] == pytest.approx(np.mean(values))
+        assert found.test_spread[name] == pytest.approx(np.std(values, ddof=1))
+    assert len({result["valid_loss"] for result in found.results}) == 3
+    single = retrain(tmp_path / "single", bundle_of(), [0])
+    assert set(single.test_spread.values()) == {0.0}
+
+
+def test_another_architecture_replaces_the_network(tmp_path: Path) -> None:
+    bundle = bundle_of()
+    retrain(tmp_path / "run", bundle, [0, 1])
+    retrain(tmp_path / "run", bundle, [0], text="4-4")
+    store = RunStore.open(tmp_path / "run")
+    weights, metadata = store.read_weights("model.safetensors")
+    assert metadata["architecture"] == "4-4"
+    assert weights["linear1.bias"].shape == (4,)
+    assert len(store.read_json("retrain.json")["results"]) == 1
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_reloaded_network_predicts_bit_for_bit_what_it_did_in_memory(
+    tmp_path: Path, target: str
+) -> None:
+    bundle = bundle_of(target)
+    retrain(tmp_path / "run", bundle, [7])
+    family = make_family(SETTINGS, bundle.encoder, bundle.task)
+    child = family.child("8-4", seed=7)
+    trained = train_child(child, bundle.train, bundle.valid, bundle.task.loss, RECIPE, 3, 7)
+    in_memory = Predictor(bundle.encoder, bundle.task, trained.module)
+    loaded = load_predictor(tmp_path / "run")
+    frame = table(target).drop(columns="y")
+    assert torch.equal(loaded.outputs(frame), in_memory.outputs(frame))
+    assert (loaded.predict(frame) == in_memory.predict(frame)).all()
+    pd.testing.assert_frame_equal(loaded.table(frame), in_memory.table(frame))
+
+
+def test_predictions_are_a_table_of_answers_and_probabilities(tmp_path: Path) -> None:
+    bundle = bundle_of("multiclass")
+    retrain(tmp_path / "run", bundle, [0])
+    frame = table("multiclass").drop(columns="y")
+    found = load_predictor(tmp_path / "run").table(frame)
+    chances = found[[f"probability_{label}" for label in bundle.task.classes]]
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0, rtol=1e-5)
+    best = np.array(bundle.task.classes)[chances.to_numpy().argmax(axis=1)]
+    assert (found["predicted_y"] == best).all()
+    assert len(found) == len(frame)
+
+
+def test_columns_in_another_order_and_unseen_categories_are_fine(tmp_path: Path) -> None:
+    retrain(tmp_path / "run", bundle_of(), [0])
+    frame = table("binary").drop(columns="y")
+    loaded = load_predictor(tmp_path / "run")
+    assert torch.equal(loaded.outputs(frame[["kind", "b", "a"]]), loaded.outputs(frame))
+    strange = frame.assign(kind="never seen", a=np.nan)
+    assert loaded.outputs(strange).isfinite().all()
+
+
+def test_weights_that_do_not_fit_their_network_are_refused(tmp_path: Path) -> None:
+    retrain(tmp_path / "run", bundle_of(), [0])
+    store = RunStore.open(tmp_path / "run")
+    weights, _ = store.read_weights("model.safetensors")
+    store.write_weights("model.safetensors", weights, {"architecture": "4-4"})
+    with pytest.raises(StoreError, match="do not fit"):
+        load_predictor(tmp_path / "run")
+    store.write_json("preprocessing.json", {"encoder": {}})
+    with pytest.raises(StoreError, match=r"preprocessing\.json.*damaged"):
+        load_predictor(tmp_path / "run")

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from meritnas import tabular_space
+from meritnas.child.train import make_optimizer, outputs_of, train_child
+from meritnas.data.bundle import Part
+from meritnas.errors import DivergedError
+from meritnas.search.recipe import TrainRecipe
+
+
+def mean_square(outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    return (outputs[:, 0] - target).square().mean()
+
+
+def noisy_part(rows: int, seed: int) -> Part:
+    generator = torch.Generator().manual_seed(seed)
+    inputs = torch.randn(rows, 4, generator=generator)
+    return Part(inputs, inputs[:, 0] + torch.randn(rows, generator=generator))
+
+
+TRAIN, VALID = noisy_part(60, 0), noisy_part(40, 1)
+FAMILY = tabular_space(4, 1, 2, (4, 32))
+
+
+def test_the_best_epoch_is_kept() -> None:
+    # A rate so high and a table so noisy that the last epoch is not the best.
+    recipe = TrainRecipe("adam", 0.05, "constant", 10)
+    trained = train_child(FAMILY.child("32-32"), TRAIN, VALID, mean_square, recipe, 25, 0)
+    assert trained.valid_loss == min(trained.valid_losses)
+    assert trained.best_epoch == 1 + int(np.argmin(trained.valid_losses))
+    assert trained.best_epoch < 25
+    assert trained.valid_losses[-1] > trained.valid_loss
+    found = mean_square(outputs_of(trained.module, VALID.inputs), VALID.target)
+    assert float(found) == trained.valid_loss
+    assert len(trained.valid_losses) == len(trained.train_losses) == 25
+
+
+def test_training_is_decided_by_the_seed() -> None:
+    def train(seed: int) -> dict[str, torch.Tensor]:
+        recipe = TrainRecipe(batch_size=16)
+        child = FAMILY.child("4-32", seed=1)
+        trained = train_child(child, TRAIN, VALID, mean_square, recipe, 3, seed)
+        return dict(trained.module.state_dict())
+
+    first, again, other = train(0), train(0), train(1)
+    assert all(torch.equal(first[key], again[key]) for key in first)
+    assert any(not torch.equal(first[key], other[key]) for key in first)
+
+
+@pytest.mark.parametrize("name", ["adam", "sgd"])
+@pytest.mark.parametrize("schedule", ["constant", "cosine"])
+def test_training_follows_the_recipe(
+    name: Literal["adam", "sgd"], schedule: Literal["constant", "cosine"]
+) -> None:
+    """Against a loop written out here; one batch an epoch, so that the order does not matter."""
+    recipe = TrainRecipe(name, 0.03, schedule, 1000)
+    child = FAMILY.child("4-4", seed=2)
+    trained = train_child(child, TRAIN, VALID, mean_square, recipe, 5, 0)
+    module = FAMILY.child("4-4", seed=2)
+    optimizer: torch.optim.Optimizer
+    if name == "adam":
+        optimizer = torch.optim.Adam(module.parameters(), lr=1.0, eps=1e-3)
+    else:
+        optimizer = torch.optim.SGD(module.parameters(), lr=1.0, momentum=0.9)
+    for epoch in range(5):
+        falling = 0.5 * (1 + np.cos(np.pi * epoch / 5)) if schedule == "cosine" else 1.0
+        for group in optimizer.param_groups:
+            group["lr"] = 0.03 * falling
+        optimizer.zero_grad()
+        loss = mean_square(module(TRAIN.inputs), TRAIN.target)
+        loss.backward()
+        optimizer.step()
+        assert trained.train_losses[epoch] == pytest.approx(loss.item(), rel=1e-4)
+
+
+def test_epochs_are_told_in_order() -> None:
+    told: list[int] = []
+    recipe = TrainRecipe(batch_size=16)
+    train_child(FAMILY.child("4-4"), TRAIN, VALID, mean_square, recipe, 3, 0, told.append)
+    assert told == [1, 2, 3]
+
+
+def test_outputs_are_computed_in_pieces_without_gradient_and_in_eval_mode() -> None:
+    module = nn.Sequential(nn.Linear(4, 2), nn.Dropout(0.5))
+    inputs = torch.randn(20_000, 4)
+    found = outputs_of(module, inputs)
+    assert not found.requires_grad
+    torch.testing.assert_close(found, module[0](inputs))
+    assert outputs_of(module, inputs[:0]).shape == (0, 2)
+    assert module.training
+
+
+def test_the_optimiser_has_the_papers_settings() -> None:
+    module = FAMILY.child("4-4")
+    adam = make_optimizer(module, TrainRecipe("adam", 0.01)).param_groups[0]
+    assert (adam["betas"], adam["eps"], adam["weight_decay"]) == ((0.9, 0.999), 1e-3, 0)
+    sgd = make_optimizer(module, TrainRecipe("sgd", 0.01)).param_groups[0]
+    assert (sgd["momentum"], sgd["weight_decay"], sgd["nesterov"]) == (0.9, 0, False)
+
+
+def test_training_that_diverges_says_so() -> None:
+    def broken(outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return mean_square(outputs, target) * float("nan")
+
+    recipe = TrainRecipe(batch_size=16)
+    with pytest.raises(DivergedError):
+        train_child(FAMILY.child("4-4"), TRAIN, VALID, broken, recipe, 2, 0)

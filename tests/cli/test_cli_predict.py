@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from cli_helpers import Outcome, table
+
+Command = Callable[..., Outcome]
+
+
+def answers(outcome: Outcome) -> pd.DataFrame:
+    assert outcome.code == 0
+    return pd.read_csv(io.StringIO(outcome.out))
+
+
+def test_predictions_are_csv_on_standard_output(meritnas: Command, trained: Path) -> None:
+    table(30, seed=1).drop(columns="churn").to_csv("new.csv", index=False)
+    outcome = meritnas("predict", trained, "new.csv")
+    found = answers(outcome)
+    assert list(found.columns) == ["predicted_churn", "probability_no", "probability_yes"]
+    assert len(found) == 30
+    assert set(found["predicted_churn"]) <= {"yes", "no"}
+    np.testing.assert_allclose(found.probability_no + found.probability_yes, 1, atol=1e-5)
+    assert outcome.err == ""
+
+
+def test_known_answers_are_scored_on_standard_error(meritnas: Command, trained: Path) -> None:
+    table(30, seed=1).to_csv("new.csv", index=False)
+    outcome = meritnas("predict", trained, "new.csv")
+    found = answers(outcome)
+    accuracy = float((found.predicted_churn == table(30, seed=1).churn).mean())
+    assert f"30 rows with known 'churn': accuracy {accuracy:.3f}" in outcome.err
+    assert meritnas("predict", trained, "new.csv", "--quiet").err == ""
+
+
+def test_answers_of_one_class_or_of_none_are_no_obstacle(meritnas: Command, trained: Path) -> None:
+    frame = table(30, seed=1)
+    frame[frame.churn == "yes"].to_csv("yes.csv", index=False)
+    outcome = meritnas("predict", trained, "yes.csv")
+    assert outcome.code == 0
+    assert "accuracy" in outcome.err
+    assert "ROC" not in outcome.err
+    frame.assign(churn="perhaps").to_csv("perhaps.csv", index=False)
+    outcome = meritnas("predict", trained, "perhaps.csv")
+    assert outcome.code == 0
+    assert "note: not scored" in outcome.err
+
+
+def test_order_and_further_columns_do_not_matter(meritnas: Command, trained: Path) -> None:
+    frame = table(30, seed=1).drop(columns="churn")
+    frame.to_csv("new.csv", index=False)
+    frame[["city", "income", "height"]].assign(more=1).to_csv("shuffled.csv", index=False, sep=";")
+    one, other = (meritnas("predict", trained, name) for name in ("new.csv", "shuffled.csv"))
+    assert one.out == other.out
+
+
+def test_unseen_categories_and_missing_values_work(meritnas: Command, trained: Path) -> None:
+    frame = table(30, seed=1).drop(columns="churn")
+    frame.loc[0, "city"] = "Atlantis"
+    frame.loc[1, ["city", "height", "income"]] = None
+    frame.to_csv("new.csv", index=False)
+    found = answers(meritnas("predict", trained, "new.csv"))
+    assert found.notna().all(axis=None)
+
+
+def test_predictions_go_into_a_file(meritnas: Command, trained: Path, sales: Path) -> None:
+    shown = meritnas("predict", trained, sales)
+    outcome = meritnas("predict", trained, sales, "--out", "answers.csv")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert Path("answers.csv").read_text() == shown.out
+    Path("answers.csv").write_text("old")
+    assert meritnas("predict", trained, sales, "--out", "answers.csv", "--force").code == 0
+    assert Path("answers.csv").read_text() == shown.out
+    assert sorted(path.name for path in Path().iterdir()) == ["answers.csv", "sales.csv"]
+
+
+def test_predictions_as_json(meritnas: Command, trained: Path, sales: Path) -> None:
+    found = json.loads(meritnas("predict", trained, sales, "--json").out)
+    assert found["rows"] == len(found["predictions"]) == 60
+    assert set(found["predictions"][0]) == {"predicted_churn", "probability_no", "probability_yes"}
+    assert "accuracy" in found["scores"]
+    found = json.loads(meritnas("predict", trained, sales, "--json", "--out", "a.csv").out)
+    assert found["out"] == "a.csv"
+    assert "predictions" not in found
+
+
+def test_a_run_can_be_moved(meritnas: Command, trained: Path, sales: Path) -> None:
+    shutil.copytree(trained, "elsewhere")
+    assert meritnas("predict", "elsewhere", sales).out == meritnas("predict", trained, sales).out
+    again = meritnas("search", "--resume", "elsewhere", "--json")
+    assert json.loads(again.out)["run"] == "elsewhere"
+
+
+def test_retraining_replaces_network_and_scores(
+    meritnas: Command, trained: Path, sales: Path
+) -> None:
+    shutil.copytree(trained, "run")
+    outcome = meritnas(
+        *("retrain", "run", "--architecture", "4-8-4", "--epochs", "3", "--seeds", "2", "--json")
+    )
+    assert outcome.code == 0
+    assert "training 100%" in outcome.err
+    found = json.loads(outcome.out)
+    assert (found["architecture"], found["retrain_seeds"]) == ("4-8-4", 2)
+    assert json.loads(Path("run/result.json").read_text())["architecture"] == "4-8-4"
+    assert meritnas("predict", "run", sales).out != meritnas("predict", trained, sales).out
+    assert "4-8-4" in meritnas("retrain", "run", "--architecture", "4-8-4", "--quiet").out

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_helpers import SHORT, Outcome, table
+
+Command = Callable[..., Outcome]
+NAMES = {"architecture", "params", "limits", "feasible_share", "test", "test_spread", "seconds"}
+
+
+def test_a_search_ends_with_a_table(meritnas: Command) -> None:
+    outcome = meritnas("search", "wine", "--max-params", "500", *SHORT)
+    assert outcome.code == 0
+    for words in ("network", "of at most 500", "of 27 networks", "test accuracy", "runs/wine-"):
+        assert words in outcome.out
+    assert "predict with: meritnas predict runs/wine-tabnas-1 new.csv" in outcome.out
+    assert max(len(line) for line in outcome.out.splitlines()) <= 80
+
+
+def test_json_is_one_object_alone_on_standard_output(meritnas: Command, sales: Path) -> None:
+    outcome = meritnas(
+        "search", sales, "--target", "churn", "--max-params", "300", "--json", *SHORT
+    )
+    found = json.loads(outcome.out)
+    assert set(found) >= NAMES | {"run"}
+    assert found["params"] <= found["limits"]["params"] == 300
+    assert set(found["test"]) == set(found["test_spread"]) >= {"accuracy", "roc_auc"}
+    assert found["run"] == "runs/sales-tabnas-1"
+    assert "training 100%" in outcome.err
+
+
+def test_progress_without_a_terminal_is_a_few_plain_lines(meritnas: Command, sales: Path) -> None:
+    outcome = meritnas(
+        "search", sales, "--target", "churn", "--epochs", "40", "--retrain-epochs", "20"
+    )
+    lines = outcome.err.splitlines()
+    assert 5 <= sum("training" in line and "seed" in line for line in lines) <= 10
+    assert 5 <= sum("searching" in line or "warm-up" in line for line in lines) <= 10
+    assert any("leads" in line and "sure" in line and "left" in line for line in lines)
+    assert "\x1b" not in outcome.err
+
+
+def test_quiet_says_nothing_but_the_result(meritnas: Command) -> None:
+    outcome = meritnas("search", "digits", "--max-params", "2000", "--quiet", *SHORT)
+    assert outcome.err == ""
+    assert "network" in outcome.out
+
+
+def test_columns_left_out_are_noted_once(meritnas: Command) -> None:
+    frame = table()
+    frame["id"] = [f"customer {i}" for i in range(len(frame))]
+    frame.to_csv("sales.csv", index=False)
+    outcome = meritnas("search", "sales.csv", "--target", "churn", *SHORT)
+    assert outcome.code == 0
+    assert outcome.err.count("note: column 'id' is left out: nearly unique text") == 1
+    assert outcome.err.count("note: ") == 1
+
+
+def test_many_notes_are_counted(meritnas: Command) -> None:
+    frame = table()
+    for number in range(9):
+        frame[f"empty{number}"] = 0
+    frame.to_csv("sales.csv", index=False)
+    outcome = meritnas("search", "sales.csv", "--target", "churn", "--json", *SHORT)
+    assert outcome.err.count("note: column") == 5
+    assert "note: and 4 more like these" in outcome.err
+    assert len(json.loads(outcome.out)["notes"]) == 9
+
+
+@pytest.mark.parametrize("name", ["semicolon.csv", "tabs.tsv", "packed.csv.gz", "columns.parquet"])
+def test_tables_of_many_kinds_give_one_result(meritnas: Command, name: str) -> None:
+    frame = table()
+    if name.endswith("parquet"):
+        frame.to_parquet(name)
+    else:
+        separators = {"semicolon.csv": ";", "tabs.tsv": "\t", "packed.csv.gz": ","}
+        frame.to_csv(name, index=False, sep=separators[name])
+    frame.to_csv("plain.csv", index=False)
+    ending = ("--target", "churn", "--json", "--quiet", *SHORT)
+    found, plain = (json.loads(meritnas("search", n, *ending).out) for n in (name, "plain.csv"))
+    assert found["test"] == plain["test"]
+    assert found["architecture"] == plain["architecture"]
+
+
+def test_a_number_to_predict(meritnas: Command) -> None:
+    outcome = meritnas("search", "diabetes", "--max-params", "400", *SHORT)
+    assert outcome.code == 0
+    assert "test R2" in outcome.out
+    assert "test RMSE" in outcome.out
+
+
+def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
+    given = (
+        "--target churn --task classification --max-params 900 --max-flops 800 --space tabular "
+        "--strategy tabnas --widths 4,8;8,12,16 --embedding 2 --epochs 3 --batch-size 16 "
+        "--learning-rate 0.01 --optimizer sgd --schedule constant --retrain-epochs 2 "
+        "--retrain-seeds 2 --seed 5 --device cpu --threads 1 --sampling monte-carlo "
+        "--mc-samples 64 --final mode --policy-rate 0.05 --samples 4 --weight-draws feasible "
+        "--baseline paired --out here --quiet"
+    )
+    assert meritnas("search", sales, *given.split()).code == 0
+    settings = json.loads(Path("here/config.json").read_text())["settings"]
+    assert settings == {
+        "space": "tabular",
+        "strategy": "tabnas",
+        "strategy_options": {
+            "sampling": "monte-carlo",
+            "mc_samples": 64,
+            "final": "mode",
+            "policy_rate": 0.05,
+            "samples": 4,
+            "weight_draws": "feasible",
+            "baseline": "paired",
+        },
+        "limits": {"params": 900, "flops": 800},
+        "layers": 2,
+        "widths": [[4, 8], [8, 12, 16]],
+        "embedding": 2,
+        "epochs": 3,
+        "minutes": None,
+        "recipe": {
+            "optimizer": "sgd",
+            "learning_rate": 0.01,
+            "schedule": "constant",
+            "batch_size": 16,
+        },
+        "retrain_epochs": 2,
+        "retrain_seeds": 2,
+        "seed": 5,
+        "device": "cpu",
+        "threads": 1,
+        "task": "classification",
+    }
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "--strategy reinforce",
+        "--strategy abs-reward --beta -0.5",
+        "--strategy mnasnet --samples 4",
+        "--strategy mnasnet-max --beta -0.1",
+        "--strategy random",
+        "--strategy evolution --population 8 --tournament 3",
+        "--strategy bayesian --initial 5",
+    ],
+)
+def test_every_strategy_keeps_the_limit(meritnas: Command, sales: Path, arguments: str) -> None:
+    ending = ("--target", "churn", "--max-params", "250", "--json", "--quiet", *SHORT)
+    outcome = meritnas("search", sales, *arguments.split(), *ending)
+    assert outcome.err == ""
+    assert json.loads(outcome.out)["params"] <= 250
+
+
+def test_minutes_are_kept(meritnas: Command, sales: Path) -> None:
+    begun = time.perf_counter()
+    ending = ("--minutes", "0.05", "--json", "--quiet")
+    outcome = meritnas("search", sales, "--target", "churn", "--max-params", "600", *ending)
+    assert outcome.code == 0
+    # Three seconds were asked for; what matters is that it is not sixty epochs or for ever.
+    assert 0.5 < time.perf_counter() - begun < 9.0
+
+
+def test_resuming_a_finished_run_prints_its_result_again(meritnas: Command, trained: Path) -> None:
+    kept = json.loads((trained / "result.json").read_text())
+    again = meritnas("search", "--resume", trained, "--json")
+    assert json.loads(again.out) == kept
+    assert again.err == ""
+
+
+def test_a_folder_may_be_made_before(meritnas: Command, sales: Path) -> None:
+    Path("mine").mkdir()
+    ending = ("--out", "mine", "--quiet", *SHORT)
+    assert meritnas("search", sales, "--target", "churn", *ending).code == 0
+
+
+def test_lists(meritnas: Command) -> None:
+    strategies = meritnas("list", "strategies")
+    assert strategies.code == 0
+    for words in ("tabnas ", "bayesian ", "--sampling conditional|rejection|monte-carlo", "--beta"):
+        assert words in strategies.out
+    assert "tabular " in meritnas("list", "spaces").out
+
+
+def test_version_and_help(meritnas: Command) -> None:
+    assert meritnas("--version").out.startswith("meritnas 0.")
+    assert "search" in meritnas("--help").out
+    assert "--max-params" in meritnas("search", "--help").out

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import settings
+
+# Threads change the order of sums, and a busy machine is no reason for a test to fail.
+settings.register_profile("meritnas", deadline=None)
+settings.load_profile("meritnas")
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> None:
+    """Runs set the number of threads for the whole process; every test starts with one."""
+    torch.set_num_threads(1)

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from strategy_contract import CHECKS, Options
+
+from meritnas.strategy.recipes import RECIPES
+
+VARIANTS: tuple[tuple[str, Options], ...] = (
+    *((name, {}) for name in RECIPES),
+    ("tabnas", {"sampling": "rejection", "final": "largest"}),
+    ("tabnas", {"sampling": "monte-carlo", "mc_samples": 50, "final": "mode"}),
+    ("tabnas", {"weight_draws": "feasible", "samples": 3, "baseline": "paired"}),
+    ("reinforce", {"samples": 1, "policy_rate": 0.05, "weight_draws": "feasible"}),
+    ("evolution", {"population": 6, "tournament": 2}),
+)
+
+
+def name_of(variant: tuple[str, Options]) -> str:
+    return " ".join([variant[0], *map(str, variant[1].values())])
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("variant", VARIANTS, ids=name_of)
+def test_strategy_keeps_the_contract(
+    variant: tuple[str, Options], check: Callable[[str, Options, Path], None], tmp_path: Path
+) -> None:
+    check(*variant, tmp_path / "run")

@@ -1,0 +1,114 @@
+"""Small spaces with random costs, and everything about their feasible sets by enumeration."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+from meritnas.cost.feasible import FeasibleSet
+from meritnas.cost.terms import CostTerms, Limit
+from meritnas.space.decision import Decision, Option
+from meritnas.space.space import HyphenText, Space
+
+Picks = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A space, its costs, its limits."""
+
+    space: Space
+    costs: dict[str, CostTerms]
+    limits: tuple[Limit, ...]
+
+    def all_picks(self) -> list[Picks]:
+        return list(itertools.product(*(range(size) for size in self.space.sizes)))
+
+    def fits(self, picks: Picks) -> bool:
+        return all(cost_of(self.costs[e.name], picks) <= e.maximum for e in self.limits)
+
+    def fitting(self) -> list[Picks]:
+        return [picks for picks in self.all_picks() if self.fits(picks)]
+
+    def feasible(self, **options: int) -> FeasibleSet:
+        return FeasibleSet(self.space, self.costs, self.limits, **options)
+
+
+def cost_of(terms: CostTerms, picks: Picks) -> int:
+    """The definition, one term after the other."""
+    total = terms.constant
+    for i, pick in enumerate(picks):
+        total += int(terms.single[i][pick])
+    for i, table in enumerate(terms.pair):
+        if table is not None:
+            total += int(table[picks[i], picks[i + 1]])
+    return total
+
+
+def plain_space(sizes: tuple[int, ...]) -> Space:
+    decisions = tuple(
+        Decision(f"d{i}", tuple(Option(f"o{j}") for j in range(size)))
+        for i, size in enumerate(sizes)
+    )
+    return Space(decisions, HyphenText())
+
+
+def random_terms(
+    sizes: tuple[int, ...], rng: np.random.Generator, scale: int, most: int, pairs: float
+) -> CostTerms:
+    single = tuple(rng.integers(-3, most, size) * scale for size in sizes)
+    pair = tuple(
+        rng.integers(-3, most, shape) * scale if rng.random() < pairs else None
+        for shape in itertools.pairwise(sizes)
+    )
+    return CostTerms(int(rng.integers(0, 50)), single, pair, "things")
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    """1 to 4 decisions of 1 to 5 options, 1 to 3 limits that bind, do not bind, or cannot hold."""
+    sizes = tuple(draw(st.lists(st.integers(1, 5), min_size=1, max_size=4)))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    space = plain_space(sizes)
+    costs: dict[str, CostTerms] = {}
+    limits = []
+    for k in range(draw(st.integers(1, 3))):
+        scale = draw(st.sampled_from([1, 1, 6, 1000]))
+        most = draw(st.sampled_from([-2, 3, 20, 400]))
+        terms = random_terms(sizes, rng, scale, most, draw(st.sampled_from([0.0, 0.7, 1.0])))
+        costs[f"c{k}"] = terms
+        found = sorted(cost_of(terms, p) for p in itertools.product(*(range(s) for s in sizes)))
+        place = draw(st.floats(0, 1))
+        limit = found[int(place * (len(found) - 1))] + draw(st.sampled_from([0, 0, 1, -1, 10_000]))
+        limits.append(Limit(f"c{k}", limit))
+    return Problem(space, costs, tuple(limits))
+
+
+@st.composite
+def rows_for(draw: st.DrawFn, problem: Problem) -> list[np.ndarray]:
+    """One row of numbers for each decision: mild, extreme, or partly minus infinity."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rows = []
+    for size in problem.space.sizes:
+        spread = draw(st.sampled_from([0.0, 1.0, 50.0, 400.0]))
+        row = rng.choice([-1.0, 1.0, rng.normal()], size) * spread
+        if size > 1 and draw(st.integers(0, 3)) == 0:
+            row[rng.choice(size, rng.integers(1, size), replace=False)] = -np.inf
+        rows.append(row)
+    return rows
+
+
+def log_softmax(row: np.ndarray) -> np.ndarray:
+    shifted = row - row.max()
+    return shifted - np.log(np.exp(shifted).sum())
+
+
+def log_sum(values: list[float]) -> float:
+    return float(np.logaddexp.reduce(values)) if values else -np.inf
+
+
+def total(rows: list[np.ndarray], picks: Picks) -> float:
+    return float(sum(row[pick] for row, pick in zip(rows, picks, strict=True)))

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from rich.console import Console
+
+from meritnas.report.summary import summary_rows, summary_table
+
+SUMMARY: dict[str, Any] = {
+    "architecture": "24-24-48",
+    "params": 3778,
+    "costs": {"params": 3778, "params-paper": 3700, "flops": 3672},
+    "limits": {"params": 4000},
+    "feasible_share": 149 / 8000,
+    "feasible_count": 149,
+    "space_count": 8000,
+    "exact": True,
+    "test": {"accuracy": 0.97493, "log_loss": 0.08678},
+    "test_spread": {"accuracy": 0.00279, "log_loss": 0.011},
+    "retrain_seeds": 3,
+    "seconds": 13.04,
+    "run": "runs/digits-tabnas-1",
+}
+
+
+def printed(summary: dict[str, Any]) -> list[str]:
+    file = io.StringIO()
+    Console(file=file, width=80).print(summary_table(summary))
+    return [line.strip() for line in file.getvalue().splitlines() if line.strip()]
+
+
+def test_the_table_says_it_all() -> None:
+    assert printed(SUMMARY) == [
+        "network          24-24-48",
+        "parameters       3,778 of at most 4,000 (94 %)",
+        "fit the limits   149 of 8,000 networks (1.8 %)",
+        "test accuracy    0.975 ± 0.003  (held-out rows, 3 trainings)",
+        "test log loss    0.0868 ± 0.0110",
+        "time             13.0 s",
+        "run folder       runs/digits-tabnas-1",
+    ]
+
+
+def test_every_limited_cost_has_a_row() -> None:
+    limits = {"params": 4000, "flops": 3672, "watts": 5}
+    costs = {**SUMMARY["costs"], "watts": 3}
+    rows = dict(summary_rows({**SUMMARY, "limits": limits, "costs": costs}))
+    assert rows["multiply-adds"] == "3,672 of at most 3,672 (100 %)"
+    assert rows["watts"] == "3 of at most 5 (60 %)"
+    assert "without embeddings" not in rows
+
+
+def test_without_limits_and_spread() -> None:
+    summary = {
+        **SUMMARY,
+        "limits": {},
+        "feasible_count": 8000,
+        "feasible_share": 1.0,
+        "retrain_seeds": 1,
+    }
+    rows = dict(summary_rows(summary))
+    assert rows["parameters"] == "3,778 (no limit)"
+    assert rows["fit the limits"] == "8,000 of 8,000 networks (100 %)"
+    assert rows["test accuracy"] == "0.975  (held-out rows, 1 training)"
+
+
+def test_an_inexact_count_is_a_lower_bound() -> None:
+    assert dict(summary_rows({**SUMMARY, "exact": False}))["fit the limits"].startswith("at least")
+
+
+def test_long_texts_and_brackets_stay_whole() -> None:
+    run = "/".join(["[bold]folder"] * 20)
+    lines = printed({**SUMMARY, "run": run})
+    assert run in "".join(line.removeprefix("run folder").strip() for line in lines)
+    assert max(map(len, lines)) <= 80

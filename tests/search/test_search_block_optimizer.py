@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import copy
+import io
+from collections.abc import Callable
+from typing import Literal
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from meritnas import TableInputs, TabularSpace, tabular_space
+from meritnas.search.block_optimizer import BlockOptimizer
+from meritnas.search.recipe import TrainRecipe
+from meritnas.supernet.gates import Gates, one_path
+from meritnas.supernet.supernet import Supernet, module_of
+
+Name = Literal["adam", "sgd"]
+NAMES: tuple[Name, ...] = ("adam", "sgd")
+RATES = (0.02, 0.015, 0.01, 0.003)
+
+
+def family() -> TabularSpace:
+    return tabular_space(TableInputs(3, (4, 3), embedding=2), 2, 3, (3, 5, 8))
+
+
+def inputs_of(k: int) -> Tensor:
+    generator = torch.Generator().manual_seed(k)
+    codes = torch.randint(3, (20, 2), generator=generator).float()
+    return torch.cat([torch.randn(20, 3, generator=generator), codes], dim=1)
+
+
+def loss_of(outputs: Tensor) -> Tensor:
+    return (outputs - torch.linspace(-1, 1, outputs.numel()).view_as(outputs)).square().mean()
+
+
+def block_step(
+    supernet: Supernet, optimizer: BlockOptimizer, gates: Gates, k: int, rate: float
+) -> None:
+    leaves = optimizer.leaves(supernet.blocks(gates))
+    outputs = torch.func.functional_call(module_of(supernet), leaves, (inputs_of(k), gates))
+    grads = torch.autograd.grad(loss_of(outputs), list(leaves.values()))
+    optimizer.step(leaves, grads, rate)
+
+
+def torch_optimizer(name: Name, module: nn.Module) -> torch.optim.Optimizer:
+    if name == "sgd":
+        return torch.optim.SGD(module.parameters(), lr=1.0, momentum=0.9)
+    return torch.optim.Adam(module.parameters(), lr=1.0, eps=1e-3)
+
+
+def torch_step(
+    optimizer: torch.optim.Optimizer, run: Callable[[Tensor], Tensor], k: int, rate: float
+) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    optimizer.zero_grad()
+    loss_of(run(inputs_of(k))).backward()
+    optimizer.step()
+
+
+def moments(optimizer: BlockOptimizer) -> dict[str, list[Tensor]]:
+    return copy.deepcopy(optimizer.state_dict()["moments"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_path_over_everything_is_torchs_own_optimiser(name: Name) -> None:
+    ours, theirs = family().supernet(0), family().supernet(0)
+    optimizer = BlockOptimizer(module_of(ours), TrainRecipe(name))
+    reference = torch_optimizer(name, module_of(theirs))
+    gates = ours.whole()
+    for k, rate in enumerate(RATES):
+        block_step(ours, optimizer, gates, k, rate)
+        torch_step(reference, lambda x: theirs(x, gates), k, rate)
+        for a, b in zip(module_of(ours).parameters(), module_of(theirs).parameters(), strict=True):
+            torch.testing.assert_close(a, b, atol=1e-7, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_narrow_path_is_torchs_own_optimiser_on_the_child(name: Name) -> None:
+    supernet = family().supernet(0)
+    picks = (0, 2, 1)
+    child = family().child(family().space.architecture(picks))
+    child.load_state_dict(supernet.extract(picks))
+    optimizer = BlockOptimizer(module_of(supernet), TrainRecipe(name))
+    reference = torch_optimizer(name, child)
+    for k, rate in enumerate(RATES):
+        block_step(supernet, optimizer, one_path(picks), k, rate)
+        torch_step(reference, child, k, rate)
+        for key, tensor in supernet.extract(picks).items():
+            torch.testing.assert_close(tensor, child.state_dict()[key], atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_outside_the_blocks_changes(name: Name) -> None:
+    supernet = family().supernet(0)
+    module = module_of(supernet)
+    optimizer = BlockOptimizer(module, TrainRecipe(name))
+    for k in range(3):  # momentum everywhere, so that a careless step would move everything
+        block_step(supernet, optimizer, supernet.whole(), k, 0.01)
+    for picks in [(0, 1, 0), (2, 0, 0), (0, 0, 2), (1, 2, 1)]:
+        gates = one_path(picks)
+        weights = {key: param.detach().clone() for key, param in module.named_parameters()}
+        state = moments(optimizer)
+        block_step(supernet, optimizer, gates, 7, 0.01)
+        blocks = supernet.blocks(gates)
+        after = moments(optimizer)
+        for key, param in module.named_parameters():
+            inside = torch.zeros(param.shape, dtype=torch.bool)
+            inside[tuple(slice(extent) for extent in blocks[key])] = True
+            pairs = [(param.detach(), weights[key])]
+            pairs += list(zip(after[key], state[key], strict=True))
+            for new, old in pairs:
+                assert torch.equal(new[~inside], old[~inside])
+                assert not torch.equal(new[inside], old[inside])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_that_are_not_named_do_not_change(name: Name) -> None:
+    module = nn.Linear(3, 2)
+    optimizer = BlockOptimizer(module, TrainRecipe(name))
+    bias = module.bias.detach().clone()
+    leaves = optimizer.leaves({"weight": (2, 3)})
+    optimizer.step(leaves, (torch.ones(2, 3),), 0.1)
+    assert torch.equal(module.bias, bias)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_saved_state_continues_bit_for_bit(name: Name) -> None:
+    paths = [(2, 2, 2), (0, 1, 2), (1, 0, 0), (0, 1, 2)]
+    supernet = family().supernet(0)
+    optimizer = BlockOptimizer(module_of(supernet), TrainRecipe(name))
+    for k, picks in enumerate(paths):
+        block_step(supernet, optimizer, one_path(picks), k, 0.01)
+    blob = io.BytesIO()
+    torch.save([module_of(supernet).state_dict(), optimizer.state_dict()], blob)
+    blob.seek(0)
+    weights, state = torch.load(blob, weights_only=True)
+    other = family().supernet(5)
+    module_of(other).load_state_dict(weights)
+    resumed = BlockOptimizer(module_of(other), TrainRecipe(name))
+    resumed.load_state_dict(state)
+    for k, picks in enumerate(paths, start=10):
+        block_step(supernet, optimizer, one_path(picks), k, 0.01)
+        block_step(other, resumed, one_path(picks), k, 0.01)
+    for a, b in zip(module_of(supernet).parameters(), module_of(other).parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_leaves_are_views_where_a_block_is_contiguous() -> None:
+    module = nn.Linear(4, 6)
+    optimizer = BlockOptimizer(module, TrainRecipe())
+    whole = optimizer.leaves({"weight": (6, 4), "bias": (6,)})
+    rows = optimizer.leaves({"weight": (3, 4), "bias": (2,)})
+    for leaves in (whole, rows):
+        for name, leaf in leaves.items():
+            assert leaf.data_ptr() == module.get_parameter(name).data_ptr()
+            assert leaf.is_leaf
+            assert leaf.requires_grad
+    columns = optimizer.leaves({"weight": (6, 2)})["weight"]
+    assert torch.equal(columns, module.weight[:, :2])
+    assert columns.is_contiguous()
+
+
+def test_a_block_that_is_copied_is_written_back() -> None:
+    module = nn.Linear(4, 6)
+    before = module.weight.detach().clone()
+    optimizer = BlockOptimizer(module, TrainRecipe("sgd"))
+    optimizer.step(optimizer.leaves({"weight": (5, 2)}), (torch.ones(5, 2),), 0.5)
+    expected = before.clone()
+    expected[:5, :2] -= 0.5
+    torch.testing.assert_close(module.weight.detach(), expected)

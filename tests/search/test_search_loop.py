@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from meritnas import tabular_space
+from meritnas.clock import Clock
+from meritnas.data.bundle import Part
+from meritnas.data.stream import BatchStream
+from meritnas.search import loop
+from meritnas.search.loop import Search, run_search
+from meritnas.search.plan import Plan, make_plan
+from meritnas.search.recipe import TrainRecipe, default_batch_size
+from meritnas.search.store import RunStore
+from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.supernet.probe import Probe
+
+FAMILY = tabular_space(3, 1, 3, (2, 3, 4, 5))
+
+
+def mean_square(outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    return (outputs[:, 0] - target).square().mean()
+
+
+def search_of(plan: Plan, strategy: str = "tabnas", **recipe: Any) -> Search:
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.randn(64, 3, generator=generator)
+    part = Part(rows, rows[:, 0] * rows[:, 1])
+    supernet = FAMILY.supernet(0)
+    streams = BatchStream(part, 8, 0), BatchStream(part, 8, 1)
+    probe = Probe(supernet, mean_square, *streams, part)
+    problem = Problem(FAMILY.feasible(max_params=60), FAMILY.costs, plan.joint, 0)
+    rng = np.random.default_rng(0)
+    chosen = make_strategy(strategy, problem, {})
+    return Search(supernet, probe, chosen, TrainRecipe(batch_size=8, **recipe), plan, rng)
+
+
+def listen_to_nothing(event: dict[str, Any]) -> None:
+    del event
+
+
+def test_in_warmup_all_weights_are_trained_with_a_chance_that_falls_from_one_to_zero(
+    tmp_path: Path,
+) -> None:
+    search = search_of(Plan(warmup=600, joint=200, frozen=0))
+    whole = search.supernet.whole()
+    loss, update = search.probe.loss, search.strategy.update
+    trained_whole: list[bool] = []
+    updates: list[Clock] = []
+
+    def watched_loss(gates: Any, batch: Any, weights: Any) -> torch.Tensor:
+        trained_whole.append(gates == whole)
+        return loss(gates, batch, weights)
+
+    def watched_update(probe: Any, clock: Clock) -> Any:
+        updates.append(clock)
+        return update(probe, clock)
+
+    search.probe.loss = watched_loss  # type: ignore[method-assign]
+    search.strategy.update = watched_update  # type: ignore[method-assign]
+    run_search(search, RunStore.create(tmp_path / "run", {}), listen_to_nothing)
+    assert trained_whole[0]
+    by_chance = 1 / 64  # how often a uniform path is the whole supernet
+    for quarter in range(4):
+        seen = trained_whole[150 * quarter : 150 * (quarter + 1)]
+        chance = 1 - (quarter + 0.5) / 4
+        expected = chance + (1 - chance) * by_chance
+        assert abs(np.mean(seen) - expected) < 4 * np.sqrt(expected * (1 - expected) / 150)
+    assert sum(trained_whole[600:]) < 30
+    assert [clock.step for clock in updates] == list(range(600, 800))
+    assert all(clock.phase == "joint" for clock in updates)
+
+
+def test_the_first_quarter_is_warmup_and_frozen_judgements_are_paid_for() -> None:
+    plan = make_plan(400, "joint", 5)
+    assert (plan.warmup, plan.joint, plan.frozen) == (100, 300, 0)
+    assert make_plan(400, "frozen", 5) == Plan(100, 300, 60)
+    assert make_plan(40, "frozen", 100).frozen == 30
+    assert make_plan(400, "frozen", 0).frozen == 300
+
+
+@pytest.mark.parametrize("start", [0, 2, 3, 6, 8, 10])
+def test_a_plan_goes_through_its_phases_from_any_step(start: int) -> None:
+    plan = Plan(warmup=3, joint=5, frozen=2)
+    phases = ["warmup"] * 3 + ["joint"] * 5 + ["frozen"] * 2
+    within = [0, 1, 2, 0, 1, 2, 3, 4, 0, 1]
+    lengths = {"warmup": 3, "joint": 5, "frozen": 2}
+    clocks = list(plan.clocks(start))
+    assert [clock.step for clock in clocks] == list(range(start, 10))
+    assert [clock.phase for clock in clocks] == phases[start:]
+    assert [clock.phase_step for clock in clocks] == within[start:]
+    assert all(clock.phase_steps == lengths[clock.phase] for clock in clocks)
+    assert all(clock.steps == 10 for clock in clocks)
+    assert Plan(**plan.to_json()) == plan
+
+
+def test_the_rate_falls_along_a_cosine_over_the_weight_steps(tmp_path: Path) -> None:
+    search = search_of(Plan(warmup=5, joint=5, frozen=3), "random", learning_rate=0.01)
+    step = search.optimizer.step
+    rates: list[float] = []
+
+    def watched(leaves: Any, grads: Any, rate: float) -> None:
+        rates.append(rate)
+        step(leaves, grads, rate)
+
+    search.optimizer.step = watched  # type: ignore[method-assign]
+    run_search(search, RunStore.create(tmp_path / "run", {}), listen_to_nothing)
+    expected = [0.005 * (1 + np.cos(np.pi * k / 10)) for k in range(10)]
+    assert rates == pytest.approx(expected)
+    assert TrainRecipe(schedule="constant").rate_at(7, 10) == 0.002
+
+
+def test_training_lowers_the_loss(tmp_path: Path) -> None:
+    search = search_of(Plan(warmup=100, joint=300, frozen=0), learning_rate=0.02)
+    store = RunStore.create(tmp_path / "run", {})
+    run_search(search, store, listen_to_nothing)
+    losses = [event["train_loss"] for event in store.events()]
+    assert np.mean(losses[-20:]) < 0.8 * np.mean(losses[:10])
+
+
+def test_a_checkpoint_holds_the_state_after_the_last_event_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    plan = Plan(warmup=4, joint=10, frozen=0)
+    store = RunStore.create(tmp_path / "run", {})
+
+    def stumble(event: dict[str, Any]) -> None:
+        if event["step"] == 9:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_search(search_of(plan), store, stumble)
+    assert [event["step"] for event in store.events()] == list(range(1, 10))
+    state = store.read_checkpoint()
+    assert state is not None
+    assert state["step"] == 8
+    assert [event["step"] for event in store.events()] == list(range(1, 9))
+
+
+def test_long_searches_have_a_few_hundred_events(tmp_path: Path) -> None:
+    store = RunStore.create(tmp_path / "run", {})
+    run_search(search_of(Plan(warmup=10, joint=891, frozen=0)), store, listen_to_nothing)
+    steps = [event["step"] for event in store.events()]
+    assert 200 <= len(steps) <= 260
+    assert steps[-1] == 901
+
+
+@pytest.mark.parametrize(("rows", "size"), [(10, 32), (2559, 32), (2560, 64), (10**6, 512)])
+def test_batches_grow_with_the_table(rows: int, size: int) -> None:
+    assert default_batch_size(rows) == size

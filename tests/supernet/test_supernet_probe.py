@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from meritnas import tabular_space
+from meritnas.data.bundle import Part
+from meritnas.data.stream import BatchStream
+from meritnas.errors import DivergedError
+from meritnas.supernet.gates import one_path
+from meritnas.supernet.probe import Probe
+
+
+def mean_square(outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    return (outputs[:, 0] - target).square().mean()
+
+
+def part(rows: int, seed: int) -> Part:
+    generator = torch.Generator().manual_seed(seed)
+    return Part(torch.randn(rows, 3, generator=generator), torch.randn(rows, generator=generator))
+
+
+@pytest.fixture
+def probe() -> Probe:
+    supernet = tabular_space(3, 1, 2, (2, 4)).supernet(0)
+    train, valid = part(40, 0), part(35, 1)
+    streams = BatchStream(train, 8, 0), BatchStream(valid, 8, 1)
+    return Probe(supernet, mean_square, *streams, valid)
+
+
+def child_losses(picks: np.ndarray, rows: Part) -> list[float]:
+    family = tabular_space(3, 1, 2, (2, 4))
+    supernet = family.supernet(0)
+    found = []
+    for row in picks:
+        child = family.child(family.space.architecture(row))
+        child.load_state_dict(supernet.extract(row))
+        found.append(mean_square(child(rows.inputs), rows.target).item())
+    return found
+
+
+def test_losses_are_those_of_the_children(probe: Probe) -> None:
+    picks = np.array([[0, 0], [1, 0], [0, 0], [1, 1]])
+    batch = probe.valid_batch()
+    found = probe.losses(picks, batch)
+    np.testing.assert_allclose(found, child_losses(picks, Part(batch.inputs, batch.target)), 1e-5)
+    assert found[0] == found[2]
+
+
+def test_the_held_out_loss_is_over_all_rows(probe: Probe) -> None:
+    picks = np.array([[1, 0]])
+    expected = child_losses(picks, part(35, 1))[0]
+    assert probe.held_out_loss(picks[0]) == pytest.approx(expected, rel=1e-5)
+
+
+def test_every_pass_is_counted(probe: Probe) -> None:
+    assert probe.passes == 0
+    probe.losses(np.array([[0, 0], [1, 1], [0, 1]]), probe.valid_batch())
+    assert probe.passes == 3
+    probe.losses(np.empty((0, 2), dtype=np.int64), probe.valid_batch())
+    assert probe.passes == 3
+    assert probe.evaluation_passes == 35 // 8
+    probe.held_out_loss(np.array([0, 1]))
+    assert probe.passes == 3 + 4
+    supernet = tabular_space(3, 1, 2, (2, 4)).supernet(0)
+    weights = dict(supernet.named_parameters())  # type: ignore[attr-defined]
+    probe.loss(supernet.whole(), probe.train_batch(), weights)
+    assert probe.passes == 8
+
+
+def test_the_loss_is_taken_with_the_given_weights_and_differentiable_in_them(probe: Probe) -> None:
+    supernet = tabular_space(3, 1, 2, (2, 4)).supernet(0)
+    gates = one_path([0, 1])
+    leaves = {
+        name: param.detach()[tuple(slice(e) for e in supernet.blocks(gates)[name])]
+        .clone()
+        .requires_grad_()
+        for name, param in supernet.named_parameters()  # type: ignore[attr-defined]
+    }
+    batch = probe.train_batch()
+    loss = probe.loss(gates, batch, leaves)
+    expected = probe.losses(np.array([[0, 1]]), batch)[0]
+    assert loss.item() == pytest.approx(expected, rel=1e-5)
+    gradients = torch.autograd.grad(loss, list(leaves.values()))
+    assert all(g.shape == leaf.shape for g, leaf in zip(gradients, leaves.values(), strict=True))
+    moved = {name: leaf.detach() + 0.3 for name, leaf in leaves.items()}
+    assert probe.loss(gates, batch, moved).item() != pytest.approx(expected, rel=1e-3)
+
+
+def test_a_probe_continues_where_its_state_was_saved(probe: Probe) -> None:
+    for _ in range(7):
+        probe.train_batch()
+    probe.losses(np.array([[0, 0]]), probe.valid_batch())
+    state = probe.state_dict()
+    expected = [probe.train_batch().inputs for _ in range(6)]
+    expected += [probe.valid_batch().inputs for _ in range(6)]
+    probe.losses(np.array([[0, 0]]), probe.valid_batch())
+    probe.load_state_dict(state)
+    found = [probe.train_batch().inputs for _ in range(6)]
+    found += [probe.valid_batch().inputs for _ in range(6)]
+    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+    assert probe.passes == 1
+
+
+def test_losses_that_are_no_numbers_are_an_error(probe: Probe) -> None:
+    valid = part(35, 1)
+    valid.target[3] = float("inf")
+    supernet = tabular_space(3, 1, 2, (2, 4)).supernet(0)
+    streams = BatchStream(valid, 35, 0), BatchStream(valid, 35, 1)
+    broken = Probe(supernet, mean_square, *streams, valid)
+    with pytest.raises(DivergedError):
+        broken.losses(np.array([[0, 0]]), broken.valid_batch())
+    with pytest.raises(DivergedError):
+        broken.held_out_loss(np.array([0, 0]))
+    assert np.isfinite(probe.held_out_loss(np.array([0, 0])))
