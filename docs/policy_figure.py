@@ -1,6 +1,6 @@
 """Draw how a search made up its mind, from a run's event log.
 
-    python docs/policy_figure.py RUN docs/figures/policy.png
+python docs/policy_figure.py RUN docs/figures/policy.png
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import matplotlib as mpl
 import numpy as np
 
 mpl.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib import pyplot as plt
 
 
 def main(run: Path, picture: Path) -> None:
+    """One panel for each layer's beliefs over time, and one for the feasible probability."""
     lines = (run / "events.jsonl").read_text().splitlines()
     events = [event for event in map(json.loads, lines) if event["kind"] == "search"]
     result = json.loads((run / "result.json").read_text())

@@ -232,7 +232,7 @@ def retrain(
     if min(count, length) < 1:
         raise UsageError(f"seeds and epochs must be at least 1, got {count} and {length}")
     job.announce(store, listen)
-    return job.train_chosen(store, chosen, length, count, 0.0, listen)
+    return job.train_chosen(store, chosen, length, count, listen)
 
 
 @dataclass(frozen=True)
@@ -285,16 +285,28 @@ class _Job:
     def finish(self, store: RunStore, listen: Listener) -> SearchResult:
         """Do what is left of the run."""
         torch.set_num_threads(self.settings.threads)
-        begun = time.perf_counter()
-        if store.has("result.json"):
+        if self._is_finished(store):
             return self._result(store)
         self.announce(store, listen)
-        chosen, before = self._choose(store, listen)
-        seconds = before + time.perf_counter() - begun
-        length = self.settings.retrain_epochs or self._timed_epochs(store, chosen, seconds)
-        return self.train_chosen(
-            store, chosen, length, self.settings.retrain_seeds, seconds, listen
-        )
+        if store.has("retrain.json"):
+            plan = store.read_json("retrain.json", "plan")["plan"]
+            chosen = self.ground.family.parse(plan["architecture"])
+            return self.train_chosen(store, chosen, plan["epochs"], len(plan["seeds"]), listen)
+        chosen = self._choose(store, listen)
+        length = self.settings.retrain_epochs or self._timed_epochs(store, chosen)
+        return self.train_chosen(store, chosen, length, self.settings.retrain_seeds, listen)
+
+    @staticmethod
+    def _is_finished(store: RunStore) -> bool:
+        """Whether the result is that of the latest retraining, and not of one before it."""
+        if not store.has("result.json"):
+            return False
+        result = store.read_json("result.json", "architecture", "retrain_epochs", "retrain_seeds")
+        if not store.has("retrain.json"):
+            return True
+        plan = store.read_json("retrain.json", "plan")["plan"]
+        done = (result["architecture"], result["retrain_epochs"], result["retrain_seeds"])
+        return done == (plan["architecture"], plan["epochs"], len(plan["seeds"]))
 
     @property
     def notes(self) -> list[str]:
@@ -308,11 +320,10 @@ class _Job:
         for text in self.notes:
             listen({"kind": "note", "text": text})
 
-    def _choose(self, store: RunStore, listen: Listener) -> tuple[Architecture, float]:
-        """The final choice, and the seconds that earlier sessions spent on it."""
+    def _choose(self, store: RunStore, listen: Listener) -> Architecture:
+        """The final choice."""
         if store.has("architecture.json"):
-            found = store.read_json("architecture.json", "chosen", "seconds")
-            return Architecture.from_json(found["chosen"]), float(found["seconds"])
+            return Architecture.from_json(store.read_json("architecture.json", "chosen")["chosen"])
         running = self.new_search(*self._plan(store))
         if not store.has("plan.json"):
             store.write_json(
@@ -323,21 +334,19 @@ class _Job:
         state = store.read_checkpoint()
         if state is not None:
             _continue_from(state, running, store)
-        before = running.seconds
         ranked = run_search(running, store, listen)
         family = self.ground.family
-        chosen = [family.parse(architecture.text) for architecture in ranked]
         store.write_json(
             "architecture.json",
             {
-                "chosen": chosen[0].to_json(),
-                "ranked": [architecture.text for architecture in chosen],
-                "costs": {name: family.cost(chosen[0], name) for name in family.costs},
+                "chosen": ranked[0].to_json(),
+                "ranked": [architecture.text for architecture in ranked],
+                "costs": {name: family.cost(ranked[0], name) for name in family.costs},
                 "passes": running.probe.passes,
                 "seconds": running.seconds,
             },
         )
-        return chosen[0], before
+        return ranked[0]
 
     def _plan(self, store: RunStore) -> tuple[Plan | None, int]:
         """The plan fixed earlier, or how many weight steps a new one has."""
@@ -349,10 +358,11 @@ class _Job:
         rows, size = len(self.bundle.train), self.settings.recipe.batch_size
         return None, (self.settings.epochs or 0) * max(1, rows // size)
 
-    def _timed_epochs(self, store: RunStore, chosen: Architecture, spent: float) -> int:
+    def _timed_epochs(self, store: RunStore, chosen: Architecture) -> int:
         """How many epochs of retraining the rest of the time allows; fixed once measured."""
         plan = store.read_json("plan.json")
         if "retrain_epochs" not in plan:
+            spent = float(store.read_json("architecture.json", "seconds")["seconds"])
             begun = time.perf_counter()
             for _ in range(2):  # the first time warms caches up
                 seconds = -time.perf_counter()
@@ -375,7 +385,6 @@ class _Job:
         chosen: Architecture,
         epochs: int,
         seeds: int,
-        seconds: float,
         listen: Listener,
     ) -> SearchResult:
         """Train the choice from scratch and write the run's result."""
@@ -392,12 +401,18 @@ class _Job:
             store,
             listen,
         )
-        spent = seconds + time.perf_counter() - begun
-        store.write_json("result.json", self._summary(store, chosen, trained, spent))
+        searching = float(store.read_json("architecture.json", "seconds")["seconds"])
+        spent = searching + time.perf_counter() - begun
+        store.write_json("result.json", self._summary(store, chosen, trained, epochs, spent))
         return self._result(store)
 
     def _summary(
-        self, store: RunStore, chosen: Architecture, trained: Retrained, seconds: float
+        self,
+        store: RunStore,
+        chosen: Architecture,
+        trained: Retrained,
+        epochs: int,
+        seconds: float,
     ) -> dict[str, Any]:
         ground = self.ground
         return {
@@ -416,6 +431,7 @@ class _Job:
             "seed": self.settings.seed,
             "test": trained.test,
             "test_spread": trained.test_spread,
+            "retrain_epochs": epochs,
             "retrain_seeds": len(trained.results),
             "seconds": round(seconds, 2),
             "run": str(store.folder),

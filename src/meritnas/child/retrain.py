@@ -43,19 +43,16 @@ def retrain_child(
     """Train the architecture from scratch for every seed; the run keeps the best of them.
 
     Which one is best is told by the validation loss; the test part is only scored. Finished
-    seeds are kept in `retrain.json`, so an interrupted retraining goes on with the next one.
+    seeds are kept in `retrain.json`, so an interrupted retraining goes on with the next one; the
+    run's trained network is replaced when all of them are done.
     """
     results: list[dict[str, Any]] = []
-    plan = {
-        "architecture": architecture.text,
-        "recipe": recipe.to_json(),
-        "epochs": epochs,
-        "seeds": seeds,
-    }
+    plan = {"architecture": architecture.text, "epochs": epochs, "seeds": seeds}
     if store.has("retrain.json"):
         saved = store.read_json("retrain.json", "plan", "results")
         if saved["plan"] == plan:
             results = saved["results"]
+    store.write_json("retrain.json", {"plan": plan, "results": results})
     for number in range(len(results), len(seeds)):
         module = family.child(architecture, seed=seeds[number]).to(bundle.train.inputs.device)
 
@@ -94,11 +91,12 @@ def retrain_child(
         )
         if trained.valid_loss <= min(result["valid_loss"] for result in results):
             store.write_weights(
-                "model.safetensors",
+                "retrain.safetensors",
                 dict(trained.module.state_dict()),
                 {"architecture": architecture.text},
             )
         store.write_json("retrain.json", {"plan": plan, "results": results})
+    store.rename("retrain.safetensors", "model.safetensors")
     names = list(results[0]["test"])
     values = {name: [result["test"][name] for result in results] for name in names}
     return Retrained(

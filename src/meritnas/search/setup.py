@@ -80,11 +80,13 @@ def make_search(
     valid = BatchStream(bundle.valid, recipe.batch_size, settings.seed + 1)
     probe = Probe(supernet, bundle.task.loss, train, valid, bundle.valid)
     steps = plan.weight_steps if plan else weight_steps
+    longest = make_plan(steps, "frozen", probe.evaluation_passes)
     problem = Problem(
         ground.searched_feasible,
         ground.searched.costs,
-        make_plan(steps, "joint", 1).joint,
+        longest.joint,
         settings.seed,
+        longest.frozen,
     )
     strategy = make_strategy(settings.strategy, problem, settings.strategy_options)
     chosen = plan or make_plan(steps, strategy.learns, probe.evaluation_passes)

@@ -171,6 +171,12 @@ class RunStore:
         if path.is_file() and path.stat().st_size > size:
             os.truncate(path, size)
 
+    def rename(self, name: str, other: str) -> None:
+        """Put one file in another's place; nothing happens if it has been done already."""
+        if self.has(name):
+            with _disk_errors(self.folder):
+                (self.folder / name).replace(self.folder / other)
+
     def _replace(self, name: str, write: Callable[[Path], Any]) -> None:
         beside = self.folder / f".{name}.partial"
         with _disk_errors(self.folder):

@@ -52,12 +52,14 @@ class Problem:
         costs: what architectures cost, by the cost's name.
         joint_steps: how many weight steps will have a turn of learning beside them.
         seed: where all the strategy's randomness comes from.
+        judgements: how many architectures a strategy that learns after the weights may judge.
     """
 
     feasible: FeasibleSet
     costs: Mapping[str, CostTerms]
     joint_steps: int
     seed: int
+    judgements: int = 100
 
     def rng(self) -> np.random.Generator:
         """The strategy's own generator."""
@@ -158,18 +160,24 @@ def random(problem: Problem) -> Strategy:
     return _black_box(problem, RandomProposer())
 
 
-def evolution(problem: Problem, *, population: int = 50, tournament: int = 10) -> Strategy:
+def evolution(
+    problem: Problem, *, population: int | None = None, tournament: int | None = None
+) -> Strategy:
     """Mutation and crossover within the limit, judged by one-shot loss."""
-    if not 1 <= tournament <= population:
-        raise UsageError(
-            f"1 <= tournament <= population must hold, got {tournament} and {population}"
-        )
-    return _black_box(problem, EvolutionProposer(population, tournament))
+    # A third of the judgements start the population, so that there is something left to evolve.
+    size = min(50, max(4, problem.judgements // 3)) if population is None else population
+    entrants = max(2, size // 5) if tournament is None else tournament
+    if not 1 <= entrants <= size:
+        raise UsageError(f"1 <= tournament <= population must hold, got {entrants} and {size}")
+    return _black_box(problem, EvolutionProposer(size, entrants))
 
 
-def bayesian(problem: Problem, *, initial: int = 20) -> Strategy:
+def bayesian(problem: Problem, *, initial: int | None = None) -> Strategy:
     """A Gaussian process with expected improvement over feasible networks, by one-shot loss."""
-    return _black_box(problem, BayesianProposer(max(2, initial)))
+    first = min(20, max(4, problem.judgements // 3)) if initial is None else initial
+    if first < 2:
+        raise UsageError(f"the process needs at least 2 initial networks, got {first}")
+    return _black_box(problem, BayesianProposer(first))
 
 
 RECIPES: Mapping[str, Callable[..., Strategy]] = {
