@@ -21,6 +21,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("search",),
     ("child",),
     ("report",),
+    ("result",),
+    ("job",),
     ("api",),
     ("cli", "sklearn"),
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from meritnas.version import __version__
 
 if TYPE_CHECKING:
-    from meritnas.api import SearchResult, resume, retrain, search
+    from meritnas.api import resume, retrain, search
     from meritnas.child.predictor import Predictor, load_predictor
     from meritnas.errors import (
         DataError,
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from meritnas.families.table_inputs import TableInputs
     from meritnas.families.tabular import PAPER_WIDTHS, TabularSpace, tabular_space
+    from meritnas.result import SearchResult
     from meritnas.space.architecture import Architecture
 
 __all__ = [
@@ -46,7 +47,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "meritnas.api": ("SearchResult", "resume", "retrain", "search"),
+    "meritnas.api": ("resume", "retrain", "search"),
     "meritnas.child.predictor": ("Predictor", "load_predictor"),
     "meritnas.errors": (
         "DataError",
@@ -58,6 +59,7 @@ _MODULES = {
     ),
     "meritnas.families.table_inputs": ("TableInputs",),
     "meritnas.families.tabular": ("PAPER_WIDTHS", "TabularSpace", "tabular_space"),
+    "meritnas.result": ("SearchResult",),
     "meritnas.space.architecture": ("Architecture",),
 }
 

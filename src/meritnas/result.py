@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from torch import nn
+
+from meritnas.child.predictor import load_predictor
+from meritnas.families.family import Family
+from meritnas.search.store import RunStore
+from meritnas.space.architecture import Architecture
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found.
+
+    Attributes:
+        architecture: the network that was chosen.
+        space: the space it was chosen from.
+        run: the folder with everything about the search.
+        summary: the numbers of `meritnas search --json`.
+    """
+
+    architecture: Architecture
+    space: Family
+    run: Path
+    summary: dict[str, Any]
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The events of the search, in order: losses, rewards, beliefs."""
+        return RunStore.open(self.run).events()
+
+    @property
+    def test(self) -> dict[str, float]:
+        """Metric -> mean score on held-out rows over the retraining seeds."""
+        return dict(self.summary["test"])
+
+    @property
+    def module(self) -> nn.Module:
+        """The trained network: a plain torch Module for encoded rows."""
+        return load_predictor(self.run).module
+
+    def predict(self, frame: pd.DataFrame) -> np.ndarray:
+        """Answers for the rows of a table like the one that was searched on."""
+        return load_predictor(self.run).predict(frame)
