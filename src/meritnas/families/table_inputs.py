@@ -81,10 +81,10 @@ class EmbedTable(nn.Module):
         for table in self.tables:
             nn.init.normal_(table)
 
-    def forward(self, inputs: Tensor) -> Tensor:
-        """Look the codes up and put them behind the numbers."""
+    def forward(self, inputs: Tensor, tables: Sequence[Tensor] | None = None) -> Tensor:
+        """Look the codes up, in these tables or its own, and put them behind the numbers."""
         parts = [inputs[:, : self.numbers]]
-        for number, table in enumerate(self.tables):
+        for number, table in enumerate(self.tables if tables is None else tables):
             picked, starts = getattr(self, f"picked{number}"), getattr(self, f"starts{number}")
             codes = (inputs.index_select(1, picked).long() + starts).flatten()
             # On a CPU the gradient of index_select takes a fifth of the time of F.embedding's.

@@ -19,7 +19,7 @@ from meritnas.space.decision import Decision, Option
 from meritnas.space.space import HyphenText, Space
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.supernet import leading_block
-from meritnas.supernet.width import WidthLayer
+from meritnas.supernet.width import WidthLayer, widest, width_units
 
 PAPER_WIDTHS = (8, 16, 24, 32, *range(48, 257, 16), 384, 512)
 """The 20 sizes of TabNAS' Criteo and Volkert 4-layer spaces (appendix B.2)."""
@@ -142,16 +142,26 @@ class TabularSupernet(nn.Module):
             before = max(widths)
         self.output = nn.Linear(before, family.outputs)
         self._inputs = family.inputs.width
+        self._widths = family.widths
 
-    def forward(self, inputs: Tensor, gates: Gates) -> Tensor:
+    def forward(
+        self, inputs: Tensor, gates: Gates, weights: Mapping[str, Tensor] | None = None
+    ) -> Tensor:
         """[n, columns] -> [n, outputs] of the network that the gates select or mix."""
-        units = inputs if self.embed is None else self.embed(inputs)
-        for layer, gate in zip(self.layers, gates, strict=True):
-            units = layer(units, gate)
-        weight = self.output.weight
-        return F.linear(
-            units, leading_block(weight, (weight.shape[0], units.shape[1])), self.output.bias
-        )
+        held = self._own_weights() if weights is None else weights
+        units = inputs
+        if self.embed is not None:
+            tables = [held[f"embed.tables.{i}"] for i in range(len(self.embed.tables))]
+            units = self.embed(inputs, tables)
+        for i, (widths, gate) in enumerate(zip(self._widths, gates, strict=True)):
+            weight, bias = held[f"layers.{i}.linear.weight"], held[f"layers.{i}.linear.bias"]
+            units = width_units(units, gate, widths, weight, bias)
+        weight = held["output.weight"]
+        block = leading_block(weight, (weight.shape[0], units.shape[1]))
+        return F.linear(units, block, held["output.bias"])
+
+    def _own_weights(self) -> Mapping[str, Tensor]:
+        return dict(self.named_parameters())
 
     def blocks(self, gates: Gates) -> dict[str, tuple[int, ...]]:
         """Embeddings and output bias whole; of the layers what the active widths span."""
@@ -160,8 +170,8 @@ class TabularSupernet(nn.Module):
             for i, table in enumerate(self.embed.tables):
                 blocks[f"embed.tables.{i}"] = tuple(table.shape)
         before = self._inputs
-        for i, (layer, gate) in enumerate(zip(self._width_layers(), gates, strict=True)):
-            width = layer.widest(gate)
+        for i, (widths, gate) in enumerate(zip(self._widths, gates, strict=True)):
+            width = widest(widths, gate)
             blocks[f"layers.{i}.linear.weight"] = (width, before)
             blocks[f"layers.{i}.linear.bias"] = (width,)
             before = width
@@ -171,7 +181,7 @@ class TabularSupernet(nn.Module):
 
     def whole(self) -> Gates:
         """Every layer at its largest width."""
-        return one_path([len(layer.widths) - 1 for layer in self._width_layers()])
+        return one_path([len(widths) - 1 for widths in self._widths])
 
     def extract(self, picks: Sequence[int]) -> dict[str, Tensor]:
         """The weights of one architecture, named as in its child."""

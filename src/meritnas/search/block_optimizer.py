@@ -41,10 +41,13 @@ class BlockOptimizer:
 
     def leaves(self, extents: Extents) -> dict[str, Tensor]:
         """The blocks, ready for autograd."""
-        return {
-            name: leading_block(self._params[name], extent).contiguous().detach().requires_grad_()
-            for name, extent in extents.items()
-        }
+        leaves = {}
+        for name, extent in extents.items():
+            param = self._params[name]
+            block = leading_block(param, extent).contiguous()
+            # The stored tensor itself must never start to record gradients.
+            leaves[name] = (block.detach() if block is param else block).requires_grad_()
+        return leaves
 
     @torch.no_grad()
     def step(self, leaves: Mapping[str, Tensor], grads: tuple[Tensor, ...], rate: float) -> None:

@@ -25,6 +25,10 @@ SPACES = {"tabular": "feed-forward networks for tables: which width for each hid
 """The spaces a search can be asked for by name, and what they decide."""
 
 
+_LEAST_JUDGED_ROWS = 256
+"""Rewards from few rows are mostly noise, and this many cost little more than 32."""
+
+
 @dataclass(frozen=True)
 class Ground:
     """What a search stands on.
@@ -77,7 +81,8 @@ def make_search(
     supernet = ground.searched.supernet(settings.seed)
     module_of(supernet).to(settings.device)
     train = BatchStream(bundle.train, recipe.batch_size, settings.seed)
-    valid = BatchStream(bundle.valid, recipe.batch_size, settings.seed + 1)
+    judged_rows = max(recipe.batch_size, _LEAST_JUDGED_ROWS)
+    valid = BatchStream(bundle.valid, judged_rows, settings.seed + 1)
     probe = Probe(supernet, bundle.task.loss, train, valid, bundle.valid)
     steps = plan.weight_steps if plan else weight_steps
     longest = make_plan(steps, "frozen", probe.evaluation_passes)

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.func import functional_call
 
 from meritnas.data.bundle import Part
 from meritnas.data.stream import Batch, BatchStream
 from meritnas.errors import DivergedError
 from meritnas.supernet.gates import Gates, one_path
-from meritnas.supernet.supernet import Supernet, module_of
+from meritnas.supernet.supernet import Supernet
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 """(outputs [n, outputs], target [n]) -> mean loss."""
@@ -31,7 +30,6 @@ class Probe:
         self, supernet: Supernet, loss: Loss, train: BatchStream, valid: BatchStream, held: Part
     ) -> None:
         self._supernet = supernet
-        self._module = module_of(supernet)
         self._loss = loss
         self._train = train
         self._valid = valid
@@ -54,8 +52,7 @@ class Probe:
     def loss(self, gates: Gates, batch: Batch, weights: Mapping[str, Tensor]) -> Tensor:
         """The loss under gates with these tensors in place of the supernet's parameters."""
         self.passes += 1
-        outputs = functional_call(self._module, dict(weights), (batch.inputs, gates))
-        return self._loss(outputs, batch.target)
+        return self._loss(self._supernet(batch.inputs, gates, weights), batch.target)
 
     def losses(self, picks: np.ndarray, batch: Batch) -> np.ndarray:
         """Losses [n] of architectures given as a pick matrix [n, decisions], without gradients."""

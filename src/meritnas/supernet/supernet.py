@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from torch import Tensor, nn
@@ -11,8 +11,17 @@ from meritnas.supernet.gates import Gates
 class Supernet(Protocol):
     """The shared weights of all options; an `nn.Module` that knows no policy and no strategy."""
 
-    def __call__(self, inputs: Tensor, gates: Gates) -> Tensor:
-        """Outputs [n, outputs] of the network that the gates select or mix."""
+    def __call__(
+        self, inputs: Tensor, gates: Gates, weights: Mapping[str, Tensor] | None = None
+    ) -> Tensor:
+        """Outputs [n, outputs] of the network that the gates select or mix.
+
+        Args:
+            inputs: a batch.
+            gates: one for each decision.
+            weights: tensors in place of the parameters of these names, cut to the `blocks` of
+                the gates or whole; None for the supernet's own.
+        """
         ...
 
     def blocks(self, gates: Gates) -> dict[str, tuple[int, ...]]:

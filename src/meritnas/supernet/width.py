@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -25,20 +26,34 @@ class WidthLayer(nn.Module):
 
     def widest(self, gate: Gate) -> int:
         """The number of units that a gate computes."""
-        return max(self.widths[option] for option in gate.active)
+        return widest(self.widths, gate)
 
     def forward(self, inputs: Tensor, gate: Gate) -> Tensor:
         """[n, inputs passed on] -> [n, widest active width]."""
-        width = self.widest(gate)
-        weight = leading_block(self.linear.weight, (width, inputs.shape[1]))
-        scores = F.linear(inputs, weight, leading_block(self.linear.bias, (width,)))
-        if gate.weights is None:
-            return F.relu(F.layer_norm(scores, (width,)))
-        total = None
-        for option in gate.active:
-            own = self.widths[option]
-            units = F.relu(F.layer_norm(scores[:, :own], (own,))) * gate.weights[option]
-            padded = F.pad(units, (0, width - own))
-            total = padded if total is None else total + padded
-        assert total is not None
-        return total
+        return width_units(inputs, gate, self.widths, self.linear.weight, self.linear.bias)
+
+
+def widest(widths: Sequence[int], gate: Gate) -> int:
+    """The largest active width."""
+    if len(gate.active) == 1:
+        return widths[gate.active[0]]
+    return max(widths[option] for option in gate.active)
+
+
+def width_units(
+    inputs: Tensor, gate: Gate, widths: Sequence[int], weight: Tensor, bias: Tensor
+) -> Tensor:
+    """What a `WidthLayer` computes, with weights that may be cut to their block already."""
+    width = widest(widths, gate)
+    block = leading_block(weight, (width, inputs.shape[1]))
+    scores = F.linear(inputs, block, leading_block(bias, (width,)))
+    if gate.weights is None:
+        return torch.relu(torch.layer_norm(scores, (width,)))
+    total = None
+    for option in gate.active:
+        own = widths[option]
+        units = torch.relu(torch.layer_norm(scores[:, :own], (own,))) * gate.weights[option]
+        padded = F.pad(units, (0, width - own))
+        total = padded if total is None else total + padded
+    assert total is not None
+    return total
