@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
-import torch
 
 from meritnas.data.bundle import make_bundle
 from meritnas.data.source import load_source
@@ -14,7 +12,14 @@ from meritnas.errors import UsageError
 from meritnas.families.tabular import PAPER_WIDTHS, TabularSpace, tabular_space
 from meritnas.job import Job, Listener, check_device, make_config, write_preprocessing
 from meritnas.result import SearchResult
-from meritnas.search.recipe import TrainRecipe, default_batch_size
+from meritnas.search.recipe import (
+    SEARCH_STEPS,
+    TRAIN_STEPS,
+    TrainRecipe,
+    default_batch_size,
+    default_epochs,
+    default_threads,
+)
 from meritnas.search.settings import SearchSettings
 from meritnas.search.store import RunStore
 from meritnas.space.architecture import Architecture
@@ -65,19 +70,19 @@ def search(
         layers: hidden layers, where `space` is a name.
         widths: what each layer chooses from, where `space` is a name.
         embedding: the width of every category's embedding; None for a rule by cardinality.
-        epochs: passes of the supernet over the training part (default 60).
+        epochs: passes of the supernet over the training part (default 60, more on small tables).
         minutes: time for everything instead; the number of steps is fixed once measured.
         batch_size: None for a size that suits the number of rows.
         learning_rate: of the weights.
         optimizer: of the weights.
         schedule: of the learning rate.
-        retrain_epochs: passes of the found network over the training part (default 60).
+        retrain_epochs: passes of the found network over the training part (default likewise).
         retrain_seeds: how often it is trained from scratch, for the spread.
         strategy_options: by the strategy's own names, `{"final": "mode"}`.
         task: to settle whether the target is a class or a number.
         seed: same seed, same machine, same threads: same result.
         device: "cpu", "cuda", ...
-        threads: CPU threads; None for torch's default.
+        threads: CPU threads; None for one, or torch's default where batches are large.
         out: the run's folder; None for a new one under `runs`.
         listen: called with every event.
     """
@@ -87,34 +92,36 @@ def search(
     options = dict(strategy_options or {})
     check_strategy(strategy, options)
     check_device(device)
+    bundle = make_bundle(source, seed, task)
+    rows = len(bundle.train)
+    batch = _default(batch_size, default_batch_size(rows))
+    timed = minutes is not None
     asked = {"params": max_params, "flops": max_flops}
+    given = space if isinstance(space, TabularSpace) else None
     settings = SearchSettings(
         space=space if isinstance(space, str) else "tabular",
         strategy=strategy,
         strategy_options=options,
         limits={name: most for name, most in asked.items() if most is not None},
-        layers=layers,
-        epochs=_default(epochs, 60) if minutes is None else None,
+        layers=len(given.widths) if given else layers,
+        widths=given.widths if given else tabular_space(1, 1, layers, widths).widths,
+        embedding=given.inputs.embedding if given else embedding,
+        epochs=None if timed else _default(epochs, default_epochs(rows, batch, SEARCH_STEPS)),
         minutes=minutes,
-        retrain_epochs=_default(retrain_epochs, 60) if minutes is None else retrain_epochs,
+        recipe=TrainRecipe(optimizer, learning_rate, schedule, batch),
+        retrain_epochs=retrain_epochs
+        if timed
+        else _default(retrain_epochs, default_epochs(rows, batch, TRAIN_STEPS)),
         retrain_seeds=retrain_seeds,
         seed=seed,
         device=device,
-        threads=_default(threads, torch.get_num_threads()),
+        threads=_default(threads, default_threads(batch * bundle.train.inputs.shape[1])),
         task=task,
-        embedding=embedding,
-        widths=_widths(space, layers, widths),
     )
-    if isinstance(space, TabularSpace):
-        settings = replace(settings, layers=len(space.widths), embedding=space.inputs.embedding)
-    bundle = make_bundle(source, seed, task)
-    rows = _default(batch_size, default_batch_size(len(bundle.train)))
-    recipe = TrainRecipe(optimizer, learning_rate, schedule, rows)
-    settings = replace(settings, recipe=recipe)
     job = Job.make(settings, source, bundle.to(device))
-    if isinstance(space, TabularSpace) and space != job.ground.family:
+    if given and given != job.ground.family:
         raise UsageError(
-            f"the space takes {space.inputs} and gives {space.outputs} outputs, but the data need "
+            f"the space takes {given.inputs} and gives {given.outputs} outputs, but the data need "
             f"{job.ground.family}; build it with tabular_space({job.ground.family.inputs}, ...)"  # type: ignore[attr-defined]
         )
     job.new_search(None, 40)  # complains about what does not fit together before anything exists
@@ -179,14 +186,6 @@ def retrain(
         raise UsageError(f"seeds and epochs must be at least 1, got {count} and {length}")
     job.announce(store, listen)
     return job.train_chosen(store, chosen, length, count, listen)
-
-
-def _widths(
-    space: str | TabularSpace, layers: int, widths: Sequence[int] | Sequence[Sequence[int]]
-) -> tuple[tuple[int, ...], ...]:
-    if isinstance(space, TabularSpace):
-        return space.widths
-    return tabular_space(1, 1, layers, widths).widths
 
 
 def _default(value: int | None, default: int) -> int:

@@ -21,6 +21,7 @@ from scipy import stats
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, Limit
 from meritnas.errors import InfeasibleError, SpaceError
+from meritnas.families.tabular import tabular_space
 
 many = settings(max_examples=200, suppress_health_check=[HealthCheck.filter_too_much])
 some = settings(max_examples=80, suppress_health_check=[HealthCheck.filter_too_much])
@@ -289,5 +290,15 @@ def test_a_space_too_large_for_its_limits_says_so() -> None:
     sizes = (6,) * 5
     costs = {f"c{k}": random_terms(sizes, rng, 1, 100_000, 1.0) for k in range(3)}
     bounds = [Limit(name, 10**7) for name in costs]
+    tight = [Limit(bound.name, 300_000) for bound in bounds]
     with pytest.raises(InfeasibleError, match="too large for its limits"):
-        FeasibleSet(plain_space(sizes), costs, [Limit(b.name, 300_000) for b in bounds], 12)
+        FeasibleSet(plain_space(sizes), costs, tight, max_transitions=5)
+    with pytest.raises(InfeasibleError, match=r"no architecture found .* steps of"):
+        FeasibleSet(plain_space(sizes), costs, tight, max_transitions=12)
+
+
+@pytest.mark.parametrize("row", [[-np.inf, -np.inf, -np.inf], [np.nan, 0.0, 0.0], [np.inf, 0, 0]])
+def test_logits_without_a_finite_largest_entry_are_refused(row: list[float]) -> None:
+    feasible = tabular_space(4, 1, 2, (2, 3, 4)).feasible(max_params=40)
+    with pytest.raises(SpaceError, match="layer2"):
+        feasible.probability([np.zeros(3), np.array(row)])

@@ -70,7 +70,9 @@ Embedding = Annotated[
 Epochs = Annotated[
     int | None,
     typer.Option(
-        help="Passes of the search over the rows.", show_default="60", rich_help_panel=_TRAINING
+        help="Passes of the search over the rows.",
+        show_default="60, more on small tables",
+        rich_help_panel=_TRAINING,
     ),
 ]
 Minutes = Annotated[
@@ -95,7 +97,11 @@ Schedule = Annotated[
 ]
 RetrainEpochs = Annotated[
     int | None,
-    typer.Option(help="Passes of the found network.", show_default="60", rich_help_panel=_TRAINING),
+    typer.Option(
+        help="Passes of the found network.",
+        show_default="60, more on small tables",
+        rich_help_panel=_TRAINING,
+    ),
 ]
 RetrainSeeds = Annotated[
     int | None,
@@ -159,7 +165,10 @@ Device = Annotated[
     typer.Option(help="cpu, cuda, ...", show_default="cpu", rich_help_panel=_RUN),
 ]
 Threads = Annotated[
-    int | None, typer.Option(help="CPU threads.", show_default="all", rich_help_panel=_RUN)
+    int | None,
+    typer.Option(
+        help="CPU threads.", show_default="1, or all for large batches", rich_help_panel=_RUN
+    ),
 ]
 Out = Annotated[
     Path | None,

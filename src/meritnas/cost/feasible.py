@@ -49,8 +49,9 @@ class FeasibleSet:
         ] or [_no_cost(space)]
         self.diagram, self._reduced = _fit(reduced, max_transitions)
         if not len(self.diagram.levels[0]):
+            found = "no architecture" if self.exact else f"no architecture found ({self.note}) that"
             raise InfeasibleError(
-                f"no architecture keeps all limits at once: {self._limit_text()}; raise one of them"
+                f"{found} keeps all limits at once: {self._limit_text()}; raise one of them"
             )
 
     @property
@@ -128,7 +129,14 @@ class FeasibleSet:
         return self.space.architecture(self.diagram.best(self._log_probs(logits)))
 
     def _log_probs(self, logits: Sequence[np.ndarray]) -> list[np.ndarray]:
-        return [_log_softmax(row) for row in self._rows(logits)]
+        rows = self._rows(logits)
+        for decision, row in zip(self.space.decisions, rows, strict=True):
+            if not np.isfinite(row.max()):
+                raise SpaceError(
+                    f"each row of logits needs a finite largest entry, got {row} for decision "
+                    f"'{decision.name}'"
+                )
+        return [_log_softmax(row) for row in rows]
 
     def _rows(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
         rows = [np.asarray(row, dtype=np.float64) for row in values]
@@ -165,17 +173,21 @@ def _no_cost(space: Space) -> ReducedCost:
 def _fit(
     costs: Sequence[ReducedCost], max_transitions: int
 ) -> tuple[Diagram, tuple[ReducedCost, ...]]:
-    """Build the diagram, on a coarser grid where it would be too large, loosest limit first."""
+    """Build the diagram, on a coarser grid where it would be too large, loosest limit first.
+
+    The tightest limit stays exact for as long as the others can give way.
+    """
     current = list(costs)
     loosest_first = sorted(range(len(current)), key=lambda k: -current[k].tightness)
     while True:
         try:
             return build_diagram(current, max_transitions), tuple(current)
         except DiagramTooLarge:
-            coarse = [k for k in loosest_first if current[k].slack > _COARSEST_SLACK]
-            if not coarse:
+            loose = [k for k in loosest_first if current[k].slack > _COARSEST_SLACK]
+            coarse = loose[0] if loose else max(loosest_first, key=lambda k: current[k].slack)
+            if current[coarse].slack < 2:
                 raise InfeasibleError(
                     f"the space is too large for its limits ({len(costs[0].steps)} decisions); "
                     "use fewer limits or fewer options"
                 ) from None
-            current[coarse[0]] = current[coarse[0]].coarser(2)
+            current[coarse] = current[coarse].coarser(2)

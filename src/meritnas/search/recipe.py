@@ -4,6 +4,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import torch
+
 from meritnas.errors import UsageError
 
 
@@ -52,3 +54,18 @@ def default_batch_size(rows: int) -> int:
     while size < 512 and rows // (size * 2) >= 40:
         size *= 2
     return size
+
+
+SEARCH_STEPS = 3000
+TRAIN_STEPS = 1500
+"""The fewest weight steps of a search, and of training what it found, unless asked for less."""
+
+
+def default_epochs(rows: int, batch_size: int, least_steps: int) -> int:
+    """60 as in most of TabNAS' table 2, or as many as it takes to `least_steps`."""
+    return max(60, math.ceil(least_steps / max(1, rows // batch_size)))
+
+
+def default_threads(numbers_a_batch: int) -> int:
+    """One thread where batches are small: more would only wait for each other."""
+    return 1 if numbers_a_batch < 200_000 else torch.get_num_threads()
