@@ -2,8 +2,9 @@
 
 Two layers with widths 2, 3, 4, two inputs, one output; the loss of each of the nine networks is
 given. 4-2 is the best network that fits, 3-3 the trap that soft rewards fall into. For each way
-to learn and each seed: where the layerwise argmax ends after 500 steps, and what the final choice
-(TabNAS' algorithm 3, or the mode of the policy within the limit) returns.
+to learn and each seed: where the layerwise argmax ends after 500 draws, and what the final choice
+returns: TabNAS' algorithm 3, or (soft rewards, and where it says so) the mode of the policy within
+the limit. All ways see as many draws; with 8 draws a policy step there are 8 times fewer steps.
 
     python benchmarks/tabnas_toy.py --seeds 200 --json toy.json
 """
@@ -25,6 +26,7 @@ from meritnas.strategy.recipes import Problem, make_strategy
 from scoreboard import Target, arguments, finish, show
 
 LIMIT = 25
+OURS = "conditional, 8 draws a policy step (our default)"
 LOSSES = np.array([[0.9, 0.9, 0.66], [0.9, 0.66, 0.3], [0.6, 0.3, 0.1]])
 
 
@@ -50,21 +52,21 @@ class Method:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
+PAPER = {"sampling": "monte-carlo", "mc_samples": 5, "final": "largest"}
+EXACT = {"sampling": "rejection", "final": "largest"}
 METHODS = (
     Method("abs reward, beta -1", "abs-reward", 0.05, {"beta": -1.0}),
     Method("abs reward, beta -2", "abs-reward", 0.05, {"beta": -2.0}),
     Method("MnasNet, beta -2", "mnasnet", 0.05, {"beta": -2.0}),
     Method("MnasNet max, beta -2", "mnasnet-max", 0.05, {"beta": -2.0}),
-    Method(
-        "rejection, Monte-Carlo N = 5 (paper)",
-        "tabnas",
-        0.1,
-        {"sampling": "monte-carlo", "mc_samples": 5, "final": "largest"},
-    ),
-    Method("rejection, exact P(V)", "tabnas", 0.1, {"sampling": "rejection", "final": "largest"}),
-    Method("conditional sampling (ours), algorithm 3", "tabnas", 0.1, {"final": "largest"}),
-    Method("conditional sampling (ours), mode", "tabnas", 0.1, {"final": "mode"}),
-    Method("conditional sampling (ours), ranked", "tabnas", 0.1, {"final": "ranked"}),
+    Method("rejection, P(V) from N = 5 (paper)", "tabnas", 0.1, PAPER),
+    Method("rejection, P(V) from N = 5 (paper)", "tabnas", 0.05, PAPER),
+    Method("rejection, exact P(V)", "tabnas", 0.1, EXACT),
+    Method("rejection, exact P(V)", "tabnas", 0.05, EXACT),
+    Method("conditional (ours)", "tabnas", 0.1, {"final": "largest"}),
+    Method("conditional (ours)", "tabnas", 0.05, {"final": "largest"}),
+    Method(OURS, "tabnas", 0.1, {"final": "largest", "samples": 8}),
+    Method(f"{OURS}, mode", "tabnas", 0.1, {"final": "mode", "samples": 8}),
 )
 
 
@@ -102,20 +104,19 @@ def main() -> int:
             {
                 "method": method.label,
                 "rate": method.rate,
-                "steps used": sum(result[2] for result in results) / (seeds * args.steps),
+                "draws used": sum(result[2] for result in results) / (seeds * args.steps),
                 "argmax 4-2": argmax["4-2"] / seeds,
                 "argmax 3-3": argmax["3-3"] / seeds,
-                "argmax infeasible": argmax["infeasible"] / seeds,
+                "argmax unfit": argmax["infeasible"] / seeds,
                 "final 4-2": final["4-2"] / seeds,
                 "final 3-3": final["3-3"] / seeds,
             }
         )
-    show(f"TabNAS' toy example, {seeds} seeds, {args.steps} steps", rows)
-    by_label = {row["method"]: row for row in rows}
-    paper = by_label["rejection, Monte-Carlo N = 5 (paper)"]["final 4-2"]
-    ours = by_label["conditional sampling (ours), algorithm 3"]["final 4-2"]
+    show(f"TabNAS' toy example, {seeds} seeds, {args.steps} draws", rows)
+    paper = max(row["final 4-2"] for row in rows if "paper" in row["method"])
+    ours = next(row["final 4-2"] for row in rows if row["method"] == OURS)
     target = Target(
-        "conditional sampling finds 4-2 more often than the paper's rejection, both by algorithm 3",
+        "conditional sampling finds 4-2 more often than the paper's rejection at its better rate",
         f"{ours:.1%} against {paper:.1%}",
         ours > paper,
     )

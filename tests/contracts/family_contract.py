@@ -62,6 +62,32 @@ def one_path_equals_the_child_with_extracted_weights(case: Case) -> None:
         assert expected.abs().max() > 0
 
 
+def several_at_once_equal_one_by_one(case: Case) -> None:
+    supernet = case.family.supernet(seed=1)
+    picks = case.random_picks(8)
+    picks.append(picks[-1])
+    inputs = case.inputs(7, 0)
+    with torch.no_grad():
+        found = supernet.each(inputs, picks)
+        for row, outputs in zip(picks, found, strict=True):
+            expected = supernet(inputs, one_path(row))
+            torch.testing.assert_close(outputs, expected, atol=1e-5, rtol=1e-5)
+
+
+def given_weights_replace_the_own(case: Case) -> None:
+    supernet, other = (case.family.supernet(seed=seed) for seed in (1, 2))
+    for picks in case.random_picks(4):
+        gates, inputs = one_path(picks), case.inputs(7, 0)
+        blocks = {
+            name: parameters(other)[name].detach()[tuple(slice(extent) for extent in extents)]
+            for name, extents in other.blocks(gates).items()
+        }
+        with torch.no_grad():
+            expected = other(inputs, gates)
+            assert not torch.allclose(supernet(inputs, gates), expected)
+            torch.testing.assert_close(supernet(inputs, gates, blocks), expected)
+
+
 def extracted_weights_are_copies(case: Case) -> None:
     supernet = case.family.supernet(seed=1)
     before = {name: param.detach().clone() for name, param in parameters(supernet).items()}
@@ -240,6 +266,8 @@ def _sizes(case: Case) -> tuple[int, ...]:
 
 CHECKS: tuple[Callable[[Case], None], ...] = (
     one_path_equals_the_child_with_extracted_weights,
+    several_at_once_equal_one_by_one,
+    given_weights_replace_the_own,
     extracted_weights_are_copies,
     mixture_on_one_option_equals_the_one_path,
     options_of_weight_zero_play_no_part,

@@ -161,7 +161,8 @@ def _check_limit(space: Space, limit: Limit, terms: CostTerms) -> None:
     if limit.maximum < least:
         raise InfeasibleError(
             f"the limit of {limit.maximum:,} {terms.unit} is below the cheapest network, "
-            f"{space.architecture(picks)} with {least:,}; set the limit to {least:,} or more"
+            f"{space.architecture(picks)} with {least:,}; set the limit to {least:,} or more, "
+            "or offer smaller options"
         )
 
 

@@ -19,7 +19,7 @@ from meritnas.space.decision import Decision, Option
 from meritnas.space.space import HyphenText, Space
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.supernet import leading_block
-from meritnas.supernet.width import WidthLayer, widest, width_units
+from meritnas.supernet.width import WidthLayer, activate, widest, width_units
 
 PAPER_WIDTHS = (8, 16, 24, 32, *range(48, 257, 16), 384, 512)
 """The 20 sizes of TabNAS' Criteo and Volkert 4-layer spaces (appendix B.2)."""
@@ -149,16 +149,41 @@ class TabularSupernet(nn.Module):
     ) -> Tensor:
         """[n, columns] -> [n, outputs] of the network that the gates select or mix."""
         held = self._own_weights() if weights is None else weights
-        units = inputs
-        if self.embed is not None:
-            tables = [held[f"embed.tables.{i}"] for i in range(len(self.embed.tables))]
-            units = self.embed(inputs, tables)
+        units = self._embedded(inputs, held)
         for i, (widths, gate) in enumerate(zip(self._widths, gates, strict=True)):
-            weight, bias = held[f"layers.{i}.linear.weight"], held[f"layers.{i}.linear.bias"]
-            units = width_units(units, gate, widths, weight, bias)
-        weight = held["output.weight"]
-        block = leading_block(weight, (weight.shape[0], units.shape[1]))
-        return F.linear(units, block, held["output.bias"])
+            units = width_units(units, gate, widths, *_layer(held, i))
+        return _output(units, held)
+
+    def each(self, inputs: Tensor, picks: Sequence[Sequence[int]]) -> list[Tensor]:
+        """Outputs [n, outputs] of several architectures on one batch.
+
+        The first layer's scores are computed once, for the widest of them; architectures that
+        begin with the same widths share what these give.
+        """
+        held = self._own_weights()
+        weight, bias = _layer(held, 0)
+        most = max((self._widths[0][row[0]] for row in picks), default=1)
+        scores = F.linear(self._embedded(inputs, held), weight[:most], bias[:most])
+        known: dict[tuple[int, ...], Tensor] = {}
+        for row in picks:
+            for depth in range(1, len(row) + 1):
+                begin = tuple(row[:depth])
+                if begin in known:
+                    continue
+                if depth == 1:
+                    known[begin] = activate(scores, self._widths[0][row[0]])
+                else:
+                    (gate,) = one_path(begin[-1:])
+                    widths, layer = self._widths[depth - 1], _layer(held, depth - 1)
+                    known[begin] = width_units(known[begin[:-1]], gate, widths, *layer)
+        return [_output(known[tuple(row)], held) for row in picks]
+
+    def _embedded(self, inputs: Tensor, held: Mapping[str, Tensor]) -> Tensor:
+        if self.embed is None:
+            return inputs
+        tables = [held[f"embed.tables.{i}"] for i in range(len(self.embed.tables))]
+        found: Tensor = self.embed(inputs, tables)
+        return found
 
     def _own_weights(self) -> Mapping[str, Tensor]:
         return dict(self.named_parameters())
@@ -202,3 +227,13 @@ class TabularSupernet(nn.Module):
 
     def _width_layers(self) -> list[WidthLayer]:
         return [layer for layer in self.layers if isinstance(layer, WidthLayer)]
+
+
+def _layer(held: Mapping[str, Tensor], i: int) -> tuple[Tensor, Tensor]:
+    return held[f"layers.{i}.linear.weight"], held[f"layers.{i}.linear.bias"]
+
+
+def _output(units: Tensor, held: Mapping[str, Tensor]) -> Tensor:
+    weight = held["output.weight"]
+    block = leading_block(weight, (weight.shape[0], units.shape[1]))
+    return F.linear(units, block, held["output.bias"])

@@ -58,10 +58,8 @@ class Probe:
         """Losses [n] of architectures given as a pick matrix [n, decisions], without gradients."""
         self.passes += len(picks)
         with torch.no_grad():
-            found = [
-                self._loss(self._supernet(batch.inputs, one_path(row)), batch.target)
-                for row in picks.tolist()
-            ]
+            outputs = self._supernet.each(batch.inputs, picks.tolist())
+            found = [self._loss(one, batch.target) for one in outputs]
         losses = np.array(torch.stack(found).tolist()) if found else np.empty(0)
         if not np.isfinite(losses).all():
             raise DivergedError

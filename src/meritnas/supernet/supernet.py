@@ -24,6 +24,10 @@ class Supernet(Protocol):
         """
         ...
 
+    def each(self, inputs: Tensor, picks: Sequence[Sequence[int]]) -> list[Tensor]:
+        """Outputs of several architectures on one batch; what they share is computed once."""
+        ...
+
     def blocks(self, gates: Gates) -> dict[str, tuple[int, ...]]:
         """The weights that these gates use.
 

@@ -40,6 +40,11 @@ def widest(widths: Sequence[int], gate: Gate) -> int:
     return max(widths[option] for option in gate.active)
 
 
+def activate(scores: Tensor, width: int) -> Tensor:
+    """ReLU(LayerNorm) of the first `width` scores [n, at least width], over these alone."""
+    return torch.relu(torch.layer_norm(leading_block(scores, (len(scores), width)), (width,)))
+
+
 def width_units(
     inputs: Tensor, gate: Gate, widths: Sequence[int], weight: Tensor, bias: Tensor
 ) -> Tensor:
@@ -48,11 +53,11 @@ def width_units(
     block = leading_block(weight, (width, inputs.shape[1]))
     scores = F.linear(inputs, block, leading_block(bias, (width,)))
     if gate.weights is None:
-        return torch.relu(torch.layer_norm(scores, (width,)))
+        return activate(scores, width)
     total = None
     for option in gate.active:
         own = widths[option]
-        units = torch.relu(torch.layer_norm(scores[:, :own], (own,))) * gate.weights[option]
+        units = activate(scores, own) * gate.weights[option]
         padded = F.pad(units, (0, width - own))
         total = padded if total is None else total + padded
     assert total is not None

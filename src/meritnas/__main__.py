@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from meritnas.cli.main import main
+
+main()
