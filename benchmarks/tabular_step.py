@@ -29,7 +29,7 @@ from meritnas.data.task import Task
 from meritnas.families.tabular import TabularSpace
 from meritnas.search.loop import Search, run_search
 from meritnas.search.plan import Plan, make_plan
-from meritnas.search.recipe import TrainRecipe
+from meritnas.search.recipe import TrainRecipe, default_threads
 from meritnas.search.setup import make_ground
 from meritnas.search.store import RunStore
 from meritnas.space.architecture import Architecture
@@ -158,18 +158,19 @@ def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("--steps", type=int, default=3000, help="weight steps of a search")
     parser.add_argument("--turns", type=int, default=60, help="blocks of ten steps a side")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--threads", type=int, help="of both sides; as a search chooses them")
     args = parser.parse_args()
-    torch.set_num_threads(args.threads)
     steps, turns = (60, 2) if args.quick else (args.steps, args.turns)
     shapes = SHAPES[2:] if args.quick else SHAPES
-    rows = [time_steps(inputs, batch, turns) for inputs, batch in shapes]
-    rows += [
-        time_search(inputs, batch, steps, draws)
-        for inputs, batch in shapes
-        for draws in ("policy", "feasible")
-    ]
-    show(f"weight sharing against the child alone, {args.threads} threads", rows)
+    rows = []
+    chosen = {inputs * batch: default_threads(inputs * batch) for inputs, batch in shapes}
+    for inputs, batch in shapes:
+        threads = args.threads or chosen[inputs * batch]
+        torch.set_num_threads(threads)
+        found = [time_steps(inputs, batch, turns)]
+        found += [time_search(inputs, batch, steps, draws) for draws in ("policy", "feasible")]
+        rows += [{**row, "threads": threads} for row in found]
+    show("weight sharing against the child alone", rows)
     targets = []
     for row in rows:
         most = 1.5 if row["what"] == "step" else 3.0

@@ -229,7 +229,7 @@ def test_retraining_another_architecture(tmp_path: Path) -> None:
         (
             {"data": "wine", "strategy_options": {"samples": 0}},
             UsageError,
-            "samples? for each policy step",
+            "must be at least 1, got 0",
         ),
         ({"data": "wine", "strategy": "mnasnet"}, UsageError, "needs a limit"),
         ({"data": "wine", "minutes": 1}, UsageError, "either epochs or minutes"),
@@ -275,3 +275,50 @@ def test_the_front_door_has_all_that_it_promises() -> None:
     assert set(meritnas.__all__) <= set(dir(meritnas))
     with pytest.raises(AttributeError):
         _ = meritnas.nothing
+
+
+def test_a_lost_or_damaged_network_can_be_trained_anew(tmp_path: Path) -> None:
+    result = meritnas.search("wine", max_params=200, out=tmp_path / "run", **QUICK)
+    path = result.run / "model.safetensors"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:50])
+    meritnas.retrain(result.run)
+    assert path.read_bytes() == whole
+    path.unlink()
+    meritnas.resume(result.run)
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("plan.json", '{"search": {"foo": 1}}'),
+        ("plan.json", "3"),
+        ("retrain.json", '{"plan": {}, "results": []}'),
+        ("architecture.json", '{"chosen": {}, "seconds": 1}'),
+        ("config.json", '{"format": "meritnas-run", "version": 1}'),
+        ("config.json", '{"format": "meritnas-run", "version": 1, "settings": {}, "data": null}'),
+    ],
+)
+def test_damaged_files_of_a_run_are_named(tmp_path: Path, name: str, text: str) -> None:
+    result = meritnas.search("wine", max_params=200, out=tmp_path / "run", **QUICK)
+    order = ("plan.json", "architecture.json", "retrain.json", "result.json")
+    for later in order[order.index(name) + 1 :] if name in order else ():
+        (result.run / later).unlink()
+    (result.run / name).write_text(text)
+    with pytest.raises(StoreError, match="damaged"):
+        meritnas.resume(result.run)
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    quick = {**QUICK, "seed": np.int64(1), "widths": np.array([[4, 8], [2, 4]]), "layers": 2}
+    result = meritnas.search("wine", max_params=np.int64(200), out=tmp_path / "run", **quick)
+    assert result.summary["params"] <= 200
+
+
+@pytest.mark.parametrize("name", ["retrain_epochs", "retrain_seeds", "batch_size"])
+def test_halves_are_refused_before_anything_is_written(tmp_path: Path, name: str) -> None:
+    quick = {**QUICK, name: 2.5}
+    with pytest.raises(UsageError, match=f"{name} must be a whole number, got 2.5"):
+        meritnas.search("wine", out=tmp_path / "run", **quick)
+    assert not (tmp_path / "run").exists()

@@ -8,9 +8,16 @@ import pandas as pd
 
 from meritnas.data.bundle import make_bundle
 from meritnas.data.source import load_source
-from meritnas.errors import UsageError
+from meritnas.errors import UsageError, whole_number
 from meritnas.families.tabular import PAPER_WIDTHS, TabularSpace, tabular_space
-from meritnas.job import Job, Listener, check_device, make_config, write_preprocessing
+from meritnas.job import (
+    Job,
+    Listener,
+    check_device,
+    chosen_by_search,
+    make_config,
+    write_preprocessing,
+)
 from meritnas.result import SearchResult
 from meritnas.search.recipe import (
     SEARCH_STEPS,
@@ -22,7 +29,6 @@ from meritnas.search.recipe import (
 )
 from meritnas.search.settings import SearchSettings
 from meritnas.search.store import RunStore
-from meritnas.space.architecture import Architecture
 from meritnas.strategy.recipes import check_strategy
 
 
@@ -92,9 +98,9 @@ def search(
     options = dict(strategy_options or {})
     check_strategy(strategy, options)
     check_device(device)
-    bundle = make_bundle(source, seed, task)
+    bundle = make_bundle(source, whole_number("seed", seed, 0), task)
     rows = len(bundle.train)
-    batch = _default(batch_size, default_batch_size(rows))
+    batch = whole_number("batch_size", _default(batch_size, default_batch_size(rows)), 2)
     timed = minutes is not None
     asked = {"params": max_params, "flops": max_flops}
     given = space if isinstance(space, TabularSpace) else None
@@ -162,16 +168,15 @@ def retrain(
     Args:
         run: its folder; the new network and scores replace the old ones.
         architecture: the text of another architecture of the same space; it must keep the limits.
-        epochs: None for as many as before.
-        seeds: None for as many as before.
+        epochs: None for as many as the search trained it for.
+        seeds: None for as many as the search used.
         data: the data frame, if the search was started with one.
         listen: called with every epoch.
     """
     store = RunStore.open(Path(run))
     job = Job.reopen(store, data)
-    found = store.read_json("architecture.json", "chosen")
     family = job.ground.family
-    chosen = family.parse(architecture) if architecture else Architecture.from_json(found["chosen"])
+    chosen = family.parse(architecture) if architecture else chosen_by_search(store)
     if not job.ground.feasible.admits(chosen):
         costs = ", ".join(f"{n} {family.cost(chosen, n):,}" for n in job.settings.limits)
         raise UsageError(
@@ -181,10 +186,11 @@ def retrain(
     count = _default(seeds, job.settings.retrain_seeds)
     length = epochs if epochs is not None else job.settings.retrain_epochs
     if length is None:
-        length = int(store.read_json("plan.json", "retrain_epochs")["retrain_epochs"])
+        length = int(store.read_json("plan.json").get("retrain_epochs", 0))
     if min(count, length) < 1:
         raise UsageError(f"seeds and epochs must be at least 1, got {count} and {length}")
     job.announce(store, listen)
+    store.remove("retrain.json")  # what it remembers would be taken for done
     return job.train_chosen(store, chosen, length, count, listen)
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import operator
+
 
 class MeritNASError(Exception):
     """Root of all errors a user can cause: the rule, the value that broke it, the way out."""
@@ -33,3 +35,14 @@ class DivergedError(MeritNASError):
 
 class UsageError(MeritNASError):
     """Arguments contradict each other or name something that does not exist."""
+
+
+def whole_number(name: str, value: object, least: int | None = None) -> int:
+    """The value as an integer, if it is one (numpy's count too) and not below `least`."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise UsageError(f"{name} must be a whole number, got {value!r}") from error
+    if least is not None and number < least:
+        raise UsageError(f"{name} must be at least {least}, got {number}")
+    return number

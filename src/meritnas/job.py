@@ -24,6 +24,7 @@ from meritnas.search.plan import Plan
 from meritnas.search.settings import SearchSettings
 from meritnas.search.setup import Ground, make_family, make_ground, make_search
 from meritnas.search.store import RunStore
+from meritnas.search.threads import limited_threads
 from meritnas.space.architecture import Architecture
 from meritnas.version import __version__
 
@@ -54,19 +55,17 @@ class Job:
     @staticmethod
     def reopen(store: RunStore, data: pd.DataFrame | None) -> Job:
         """The job of an existing run, on the same data as then."""
-        settings = SearchSettings.from_json(store.config.get("settings", {}))
-        was = store.config.get("data", {})
-        if not {"location", "target", "fingerprint"} <= set(was):
-            raise StoreError(
-                f"config.json in {store.folder} is damaged: it does not say what the data were; "
-                "restore it or start a new run"
-            )
-        if data is None and was["location"] is None:
+        settings = store.decode("config.json", lambda c: SearchSettings.from_json(c["settings"]))
+        keys = ("location", "target", "fingerprint")
+        location, target, fingerprint = store.decode(
+            "config.json", lambda config: [config["data"][key] for key in keys]
+        )
+        if data is None and location is None:
             raise UsageError(
                 f"run {store.folder} was started with a data frame; give it again: data=frame"
             )
-        source = load_source(was["location"] if data is None else data, was["target"])
-        if source.fingerprint != was["fingerprint"]:
+        source = load_source(location if data is None else data, target)
+        if source.fingerprint != fingerprint:
             raise DataError(
                 f"{source.name} has changed since run {store.folder} was started, so it cannot go "
                 "on to the same result; restore the data or start a new run"
@@ -88,29 +87,27 @@ class Job:
 
     def finish(self, store: RunStore, listen: Listener) -> SearchResult:
         """Do what is left of the run."""
-        torch.set_num_threads(self.settings.threads)
         if self._is_finished(store):
             return self._result(store)
         self.announce(store, listen)
         if store.has("retrain.json"):
-            plan = store.read_json("retrain.json", "plan")["plan"]
-            chosen = self.ground.family.parse(plan["architecture"])
-            return self.train_chosen(store, chosen, plan["epochs"], len(plan["seeds"]), listen)
-        chosen = self._choose(store, listen)
-        length = self.settings.retrain_epochs or self._timed_epochs(store, chosen)
+            text, epochs, seeds = last_retraining(store)
+            return self.train_chosen(store, self.ground.family.parse(text), epochs, seeds, listen)
+        with limited_threads(self.settings.threads):
+            chosen = self._choose(store, listen)
+            length = self.settings.retrain_epochs or self._timed_epochs(store, chosen)
         return self.train_chosen(store, chosen, length, self.settings.retrain_seeds, listen)
 
     @staticmethod
     def _is_finished(store: RunStore) -> bool:
-        """Whether the result is that of the latest retraining, and not of one before it."""
+        """Whether there is a network with the result of the latest retraining."""
         if not store.has("result.json"):
             return False
         result = store.read_json("result.json", "architecture", "retrain_epochs", "retrain_seeds")
-        if not store.has("retrain.json"):
-            return True
-        plan = store.read_json("retrain.json", "plan")["plan"]
+        if not store.has("model.safetensors"):
+            return False
         done = (result["architecture"], result["retrain_epochs"], result["retrain_seeds"])
-        return done == (plan["architecture"], plan["epochs"], len(plan["seeds"]))
+        return not store.has("retrain.json") or done == last_retraining(store)
 
     @property
     def notes(self) -> list[str]:
@@ -127,7 +124,7 @@ class Job:
     def _choose(self, store: RunStore, listen: Listener) -> Architecture:
         """The final choice."""
         if store.has("architecture.json"):
-            return Architecture.from_json(store.read_json("architecture.json", "chosen")["chosen"])
+            return chosen_by_search(store)
         running = self.new_search(*self._plan(store))
         if not store.has("plan.json"):
             store.write_json(
@@ -155,7 +152,7 @@ class Job:
     def _plan(self, store: RunStore) -> tuple[Plan | None, int]:
         """The plan fixed earlier, or how many weight steps a new one has."""
         if store.has("plan.json"):
-            return Plan(**store.read_json("plan.json", "search")["search"]), 0
+            return store.decode("plan.json", lambda plan: Plan(**plan["search"])), 0
         if self.settings.minutes is not None:
             seconds = 60.0 * self.settings.minutes * _SEARCH_SHARE
             return None, weight_steps_within(seconds, self.settings, self.ground, self.bundle)
@@ -192,21 +189,20 @@ class Job:
         listen: Listener,
     ) -> SearchResult:
         """Train the choice from scratch and write the run's result."""
-        torch.set_num_threads(self.settings.threads)
-        begun = time.perf_counter()
         numbers = [self.settings.seed * 1000 + k for k in range(seeds)]
-        trained = retrain_child(
-            self.ground.family,
-            chosen,
-            self.bundle,
-            self.settings.recipe,
-            epochs,
-            numbers,
-            store,
-            listen,
-        )
+        with limited_threads(self.settings.threads):
+            trained = retrain_child(
+                self.ground.family,
+                chosen,
+                self.bundle,
+                self.settings.recipe,
+                epochs,
+                numbers,
+                store,
+                listen,
+            )
         searching = float(store.read_json("architecture.json", "seconds")["seconds"])
-        spent = searching + time.perf_counter() - begun
+        spent = searching + trained.seconds
         store.write_json("result.json", self._summary(store, chosen, trained, epochs, spent))
         return self._result(store)
 
@@ -248,6 +244,23 @@ class Job:
         }  # it may have moved
         family = self.ground.family
         return SearchResult(family.parse(summary["architecture"]), family, store.folder, summary)
+
+
+def last_retraining(store: RunStore) -> tuple[str, int, int]:
+    """(architecture, epochs, number of seeds) of the retraining that was begun last."""
+    return store.decode(
+        "retrain.json",
+        lambda saved: (
+            str(saved["plan"]["architecture"]),
+            int(saved["plan"]["epochs"]),
+            len(saved["plan"]["seeds"]),
+        ),
+    )
+
+
+def chosen_by_search(store: RunStore) -> Architecture:
+    """The final choice of a search that has come that far."""
+    return store.decode("architecture.json", lambda found: Architecture.from_json(found["chosen"]))
 
 
 def write_preprocessing(store: RunStore, bundle: Bundle) -> None:

@@ -302,3 +302,12 @@ def test_logits_without_a_finite_largest_entry_are_refused(row: list[float]) -> 
     feasible = tabular_space(4, 1, 2, (2, 3, 4)).feasible(max_params=40)
     with pytest.raises(SpaceError, match="layer2"):
         feasible.probability([np.zeros(3), np.array(row)])
+
+
+@pytest.mark.parametrize("most", [10**12, 2**63, 10**30])
+def test_a_limit_beyond_all_networks_is_exact(most: int) -> None:
+    feasible = tabular_space(64, 10).feasible(max_params=most, max_flops=most)
+    assert feasible.exact
+    assert feasible.count() == 8000
+    with pytest.raises(SpaceError, match="whole number"):
+        tabular_space(64, 10).feasible(max_params=float("inf"))  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ spaces = st.builds(
     st.lists(st.integers(1, 40), max_size=4),
     st.sampled_from([None, None, 1, 2, 5]),
     st.integers(1, 4),
-    st.lists(st.lists(st.integers(1, 20), min_size=1, max_size=3), min_size=1, max_size=4),
+    st.lists(st.lists(st.integers(2, 20), min_size=1, max_size=3), min_size=1, max_size=4),
 )
 
 
@@ -88,8 +88,8 @@ def test_unknown_costs_and_broken_limits_are_refused() -> None:
         ({"layers": 0}, "layers=0"),
         ({"outputs": 0}, "outputs=0"),
         ({"inputs": 0}, "at least one input"),
-        ({"widths": []}, "widths of at least 1"),
-        ({"widths": [0, 4]}, "widths of at least 1"),
+        ({"widths": []}, "widths of at least 2"),
+        ({"widths": [0, 4]}, "widths of at least 2"),
         ({"widths": [[2, 4], [3]]}, "each of 3 layers is needed, got 2"),
     ],
 )
@@ -114,12 +114,14 @@ def test_embeddings_are_narrower_than_their_column_is_wide(cardinality: int) -> 
 def test_columns_of_one_embedding_width_share_a_table_but_no_rows() -> None:
     inputs = TableInputs(2, (3, 2, 3), embedding=4)
     embed = EmbedTable(inputs)
-    rows = torch.tensor([[0.5, -1.0, 2.0, 1.0, 0.0], [7.0, 8.0, 0.0, 0.0, 2.0]])
+    rows = torch.tensor([[0.5, -1.0, 2.0, 1.0, 1.0], [7.0, 8.0, 1.0, 0.0, 2.0]])
     out = embed(rows)
     assert out.shape == (2, inputs.width) == (2, 14)
     assert torch.equal(out[:, :2], rows[:, :2])
     pieces = {tuple(piece.tolist()) for row in out for piece in row[2:].split(4)}
     assert len(pieces) == 6
+    # A category that training never saw says nothing.
+    assert embed(torch.zeros(1, 5)).eq(0).all()
     assert sum(p.numel() for p in embed.parameters()) == inputs.embedding_params == 8 * 4
 
 

@@ -142,11 +142,11 @@ def test_a_checkpoint_holds_the_state_after_the_last_event_before_it(
     assert [event["step"] for event in store.events()] == list(range(1, 9))
 
 
-def test_long_searches_have_a_few_hundred_events(tmp_path: Path) -> None:
+def test_long_searches_have_about_a_hundred_events(tmp_path: Path) -> None:
     store = RunStore.create(tmp_path / "run", {})
     run_search(search_of(Plan(warmup=10, joint=891, frozen=0)), store, listen_to_nothing)
     steps = [event["step"] for event in store.events()]
-    assert 200 <= len(steps) <= 260
+    assert 100 <= len(steps) <= 130
     assert steps[-1] == 901
 
 

@@ -55,7 +55,7 @@ def load_predictor(run: Path | str) -> Predictor:
     store = RunStore.open(Path(run))
     encoder, task = read_preprocessing(store)
     weights, metadata = store.read_weights("model.safetensors")
-    settings = SearchSettings.from_json(store.config["settings"])
+    settings = store.decode("config.json", lambda c: SearchSettings.from_json(c["settings"]))
     module = make_family(settings, encoder, task).child(metadata.get("architecture", ""))
     try:
         module.load_state_dict(weights)
@@ -69,11 +69,7 @@ def load_predictor(run: Path | str) -> Predictor:
 
 def read_preprocessing(store: RunStore) -> tuple[TableEncoder, Task]:
     """How the run turned its table into numbers."""
-    data = store.read_json("preprocessing.json")
-    try:
-        return TableEncoder.from_json(data["encoder"]), Task.from_json(data["task"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(
-            f"preprocessing.json in {store.folder} is damaged ({error}); restore it or start a "
-            "new run"
-        ) from error
+    return store.decode(
+        "preprocessing.json",
+        lambda found: (TableEncoder.from_json(found["encoder"]), Task.from_json(found["task"])),
+    )

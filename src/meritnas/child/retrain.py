@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,13 @@ class Retrained:
         test: metric -> mean over the seeds on the held-out test part.
         test_spread: metric -> standard deviation over the seeds (0 for a single one).
         results: for each seed its validation loss, best epoch and test scores.
+        seconds: how long all of them took.
     """
 
     test: dict[str, float]
     test_spread: dict[str, float]
     results: tuple[dict[str, Any], ...]
+    seconds: float = field(compare=False)
 
 
 def retrain_child(
@@ -50,10 +53,13 @@ def retrain_child(
     plan = {"architecture": architecture.text, "epochs": epochs, "seeds": seeds}
     if store.has("retrain.json"):
         saved = store.read_json("retrain.json", "plan", "results")
-        if saved["plan"] == plan:
+        done = len(saved["results"]) == len(seeds) and store.has("model.safetensors")
+        if saved["plan"] == plan and (done or store.has("retrain.safetensors")):
             results = saved["results"]
+    spent = float(store.read_json("timing.json", "retrain")["retrain"]) if results else 0.0
     store.write_json("retrain.json", {"plan": plan, "results": results})
     for number in range(len(results), len(seeds)):
+        begun = time.perf_counter()
         module = family.child(architecture, seed=seeds[number]).to(bundle.train.inputs.device)
 
         def tell(epoch: int, number: int = number) -> None:
@@ -95,6 +101,9 @@ def retrain_child(
                 dict(trained.module.state_dict()),
                 {"architecture": architecture.text},
             )
+        spent += time.perf_counter() - begun
+        # Apart from the results, which are the same however often the training was interrupted.
+        store.write_json("timing.json", {"retrain": spent})
         store.write_json("retrain.json", {"plan": plan, "results": results})
     store.rename("retrain.safetensors", "model.safetensors")
     names = list(results[0]["test"])
@@ -106,4 +115,5 @@ def retrain_child(
             for name, found in values.items()
         },
         results=tuple(results),
+        seconds=spent,
     )

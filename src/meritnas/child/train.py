@@ -80,13 +80,13 @@ def train_child(
             done += 1
         train_losses.append(float(total) / stream.steps_per_epoch)
         valid_losses.append(float(loss(outputs_of(module, valid.inputs), valid.target)))
-        if valid_losses[-1] < best_loss or not best:
+        if not math.isfinite(train_losses[-1] + valid_losses[-1]):
+            raise DivergedError
+        if valid_losses[-1] < best_loss:
             best_epoch, best_loss = epoch, valid_losses[-1]
             best = {name: value.detach().clone() for name, value in module.state_dict().items()}
         if after_epoch is not None:
             after_epoch(epoch)
-    if not math.isfinite(best_loss):
-        raise DivergedError
     module.load_state_dict(best)
     return Trained(module, best_epoch, best_loss, tuple(train_losses), tuple(valid_losses))
 

@@ -26,7 +26,9 @@ def build_diagram(costs: Sequence[ReducedCost], max_transitions: int) -> Diagram
     Raises:
         DiagramTooLarge: a level would hold more.
     """
-    return Diagram(tuple(_merge_equal_states(_forward_levels(costs, max_transitions))))
+    merged = _merge_equal_states(_forward_levels(costs, max_transitions))
+    # Numbers of the size that numpy indexes with, so that no pass has to convert them.
+    return Diagram(tuple(level.astype(np.intp) for level in merged))
 
 
 def _forward_levels(costs: Sequence[ReducedCost], max_transitions: int) -> list[np.ndarray]:

@@ -66,7 +66,7 @@ class Diagram:
         log_total = 0.0
         steps: list[np.ndarray] = []
         for level, row in zip(reversed(self.levels), reversed(probs), strict=True):
-            step = ahead[level]
+            step = ahead.take(level)
             step *= row
             ahead = np.append(step.sum(axis=1), 0.0)
             step /= ahead[:-1, None]
@@ -81,7 +81,7 @@ class Diagram:
         ahead = np.array([0.0, -np.inf])
         steps: list[np.ndarray] = []
         for level, row in zip(reversed(self.levels), reversed(log_probs), strict=True):
-            step = ahead[level] + row
+            step = ahead.take(level) + row
             top = step.max(axis=1)
             finite_top = np.where(np.isfinite(top), top, 0.0)
             weights = np.exp(step - finite_top[:, None])
@@ -96,7 +96,7 @@ class Diagram:
         ahead = np.array([0.0, -np.inf])
         sums: list[np.ndarray] = []
         for level, row in zip(reversed(self.levels), reversed(scores), strict=True):
-            step = ahead[level] + row
+            step = ahead.take(level) + row
             ahead = np.append(step.max(axis=1), -np.inf)
             sums.append(step)
         state, picks = 0, []
@@ -129,10 +129,11 @@ class PathLaw:
         visits: np.ndarray = np.ones(1)
         rows = []
         for i, (level, step) in enumerate(zip(self.diagram.levels, self.steps, strict=True)):
-            rows.append(visits @ step)
+            # Not visits @ step: its rounding would depend on how many threads BLAS has.
+            flow = visits[:, None] * step
+            rows.append(flow.sum(axis=0))
             size = self.diagram.states_after(i)
-            flow = (visits[:, None] * step).ravel()
-            visits = np.bincount(level.ravel(), weights=flow, minlength=size + 1)[:size]
+            visits = np.bincount(level.ravel(), weights=flow.ravel(), minlength=size + 1)[:size]
         return rows
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:

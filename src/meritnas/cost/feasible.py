@@ -159,10 +159,16 @@ def _log_softmax(row: np.ndarray) -> np.ndarray:
 def _check_limit(space: Space, limit: Limit, terms: CostTerms) -> None:
     least, picks = cheapest(terms)
     if limit.maximum < least:
+        fixed = (
+            f" ({terms.constant:,} of them in every network, such as embeddings, which can be "
+            "made narrower)"
+            if 2 * terms.constant > least
+            else ""
+        )
         raise InfeasibleError(
             f"the limit of {limit.maximum:,} {terms.unit} is below the cheapest network, "
-            f"{space.architecture(picks)} with {least:,}; set the limit to {least:,} or more, "
-            "or offer smaller options"
+            f"{space.architecture(picks)} with {least:,}{fixed}; set the limit to {least:,} or "
+            "more, or offer smaller options"
         )
 
 

@@ -85,4 +85,6 @@ def _with_most_ahead(
     most = [np.zeros(steps[-1].shape[1], dtype=np.int64)]
     for step in reversed(steps[1:]):
         most.insert(0, (step + most[0][None, :]).max(axis=1))
-    return ReducedCost(steps, slack, tuple(most), grid, missed)
+    # More slack than can be spent is no information, and might not fit into 64 bits.
+    spendable = int((steps[0][0] + most[0]).max())
+    return ReducedCost(steps, min(slack, spendable), tuple(most), grid, missed)

@@ -41,7 +41,10 @@ class AbsReward:
 
 @dataclass(frozen=True)
 class MnasNetReward:
-    """Q * (T / T0) ** beta (MnasNet)."""
+    """Q * (T / T0) ** beta (MnasNet).
+
+    As published; where the loss is above 1, Q is negative and the scale works the other way.
+    """
 
     cost: CostTerms
     target: int

@@ -115,6 +115,8 @@ def standardise(column: NumberColumn, values: pd.Series) -> tuple[np.ndarray, np
 def codes_of(column: CategoryColumn, values: pd.Series) -> np.ndarray:
     """Returns category numbers [n]: 0 for missing or unseen, 1.. for the known categories."""
     code_of = {category: code for code, category in enumerate(column.categories, 1)}
+    if set(code_of) <= {"False", "True"}:  # what one file calls true, another calls 1
+        code_of.update({"0": code_of.get("False", 0), "1": code_of.get("True", 0)})
     codes, keys = _factorize(values)
     # Missing values have the code -1, which takes the last entry.
     table = np.array([code_of.get(key, 0) for key in keys] + [0], dtype=np.float32)

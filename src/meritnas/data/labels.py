@@ -55,8 +55,8 @@ def find_classes(values: pd.Series) -> tuple[Label, ...]:
     if rows < _LEAST_ROWS_OF_A_CLASS:
         raise DataError(
             f"the class {rarest!r} of the target '{name}' has {rows} rows, but train, validation "
-            f"and test each need one: at least {_LEAST_ROWS_OF_A_CLASS}; drop these rows or merge "
-            "the class with another"
+            f"and test each need one: at least {_LEAST_ROWS_OF_A_CLASS}; drop these rows, merge "
+            "the class with another, or ask for regression if the target is a number"
         )
     return tuple(sorted(labels))
 

@@ -60,7 +60,7 @@ def load_source(data: str | Path | pd.DataFrame, target: str | None) -> Source:
         frame = read_table(path)
         name, location = Path(path.name.removesuffix(".gz")).stem, str(path.resolve())
     frame = _plain(frame, name)
-    chosen = target if target is not None else own_target
+    chosen = str(target) if target is not None else own_target
     chosen = _check_target(frame, chosen, name if location is None else Path(location).name)
     return Source(name, frame, chosen, fingerprint(frame), location)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -76,7 +77,7 @@ class Family(ABC):
         for name, most in limits.items():
             if name not in self.costs:
                 raise SpaceError(f"no cost '{name}' here; there are {', '.join(self.costs)}")
-            if most != int(most):
+            if not math.isfinite(most) or most != int(most):
                 raise SpaceError(f"the limit on {name} must be a whole number, got {most}")
         found = [Limit(name, int(most)) for name, most in limits.items()]
         return FeasibleSet(self.space, self.costs, found)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -77,9 +78,15 @@ class EmbedTable(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the embeddings anew."""
-        for table in self.tables:
+        """Draw the embeddings anew.
+
+        Code 0, a missing or unseen category, starts at zero: where training rows never have it,
+        it stays there and says nothing, instead of something random.
+        """
+        for number, table in enumerate(self.tables):
             nn.init.normal_(table)
+            with torch.no_grad():
+                table[getattr(self, f"starts{number}")] = 0.0
 
     def forward(self, inputs: Tensor, tables: Sequence[Tensor] | None = None) -> Tensor:
         """Look the codes up, in these tables or its own, and put them behind the numbers."""
@@ -99,7 +106,13 @@ def as_table_inputs(inputs: int | TableInputs) -> TableInputs:
 
 def check_widths(widths: Sequence[int]) -> tuple[int, ...]:
     """The widths of a layer, ascending and without repetition; an error names a bad one."""
-    found = tuple(sorted(set(widths)))
-    if not found or found[0] < 1:
-        raise SpaceError(f"a layer needs widths of at least 1, got {list(widths)}")
+    try:
+        found = tuple(sorted({operator.index(width) for width in widths}))
+    except TypeError as error:
+        raise SpaceError(f"widths must be whole numbers, got {list(widths)}") from error
+    if not found or found[0] < 2:
+        raise SpaceError(
+            f"a layer needs widths of at least 2 (one unit normalised alone is always 0), "
+            f"got {list(widths)}"
+        )
     return found

@@ -43,15 +43,15 @@ def tabular_space(
         raise SpaceError(f"at least one hidden layer is needed, got layers={layers}")
     if outputs < 1:
         raise SpaceError(f"at least one output is needed, got outputs={outputs}")
-    if any(isinstance(entry, Sequence) for entry in widths):
-        rows = [entry if isinstance(entry, Sequence) else (entry,) for entry in widths]
-        if len(rows) != layers:
+    listed = [np.atleast_1d(entry).tolist() for entry in widths]
+    if any(np.ndim(entry) for entry in widths):
+        if len(listed) != layers:
             raise SpaceError(
-                f"a list of widths for each of {layers} layers is needed, got {len(rows)} lists"
+                f"a list of widths for each of {layers} layers is needed, got {len(listed)} lists"
             )
+        checked = tuple(check_widths(row) for row in listed)
     else:
-        rows = [[int(w) for w in widths if not isinstance(w, Sequence)]] * layers
-    checked = tuple(check_widths(row) for row in rows)
+        checked = (check_widths([entry[0] for entry in listed]),) * layers
     return TabularSpace(as_table_inputs(inputs), outputs, checked)
 
 

@@ -8,7 +8,7 @@ from meritnas.search.plan import Plan, make_plan
 from meritnas.search.settings import SearchSettings
 from meritnas.search.setup import Ground, make_search
 
-_TRIAL = Plan(warmup=12, joint=32, frozen=2)
+_TRIAL = Plan(warmup=12, joint=32, frozen=24)
 _KEPT_BACK = 0.9
 """Of the time given, this part is planned for: machines slow down, plans must still hold."""
 
@@ -30,7 +30,7 @@ def weight_steps_within(
     passes = trial.probe.evaluation_passes
 
     def cost(weight_steps: int) -> float:
-        plan = make_plan(weight_steps, learns, passes)
+        plan = make_plan(weight_steps, learns, passes, trial.strategy.most_judgements)
         counts = {"warmup": plan.warmup, "joint": plan.joint, "frozen": plan.frozen}
         return sum(counts[phase] * seconds_a_phase.get(phase, 0.0) for phase in counts)
 
@@ -45,13 +45,21 @@ def weight_steps_within(
 
 
 def _time_phases(search: Search) -> dict[str, float]:
-    """Mean seconds of a step in each phase."""
+    """Mean seconds of a step in each phase; of the frozen one, twice the longest.
+
+    Proposals from a long archive take longer than those of a short trial.
+    """
     spent: dict[str, list[float]] = {}
     for clock in search.plan.clocks(0):
         begin = time.perf_counter()
+        if clock.phase == "frozen" and search.strategy.learns != "frozen":
+            break
         if clock.phase == search.strategy.learns:
             search.strategy.update(search.probe, clock)
         if clock.phase != "frozen":
             search.weight_step(clock)
         spent.setdefault(clock.phase, []).append(time.perf_counter() - begin)
-    return {phase: sum(times) / len(times) for phase, times in spent.items()}
+    means = {phase: sum(times) / len(times) for phase, times in spent.items()}
+    if "frozen" in means:
+        means["frozen"] = 2.0 * max(spent["frozen"])
+    return means

@@ -46,7 +46,9 @@ class Plan:
         return asdict(self)
 
 
-def make_plan(weight_steps: int, learns: str, evaluation_passes: int) -> Plan:
+def make_plan(
+    weight_steps: int, learns: str, evaluation_passes: int, most_judgements: int | None = None
+) -> Plan:
     """Warm-up, then the rest; strategies that learn from frozen weights get equal passes.
 
     Args:
@@ -55,8 +57,11 @@ def make_plan(weight_steps: int, learns: str, evaluation_passes: int) -> Plan:
         evaluation_passes: what judging one architecture on all validation data costs in passes.
             The policy gradient uses one pass a joint step, so this many joint steps pay for one
             judgement (TabNAS, appendix D).
+        most_judgements: an upper bound on them, or None.
     """
     warmup = round(weight_steps * WARMUP_SHARE)
     joint = weight_steps - warmup
     frozen = max(30, joint // max(1, evaluation_passes)) if learns == "frozen" else 0
+    if most_judgements is not None:
+        frozen = min(frozen, most_judgements)
     return Plan(warmup, joint, frozen)

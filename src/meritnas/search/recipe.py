@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import torch
 
-from meritnas.errors import UsageError
+from meritnas.errors import UsageError, whole_number
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,7 @@ class TrainRecipe:
             raise UsageError(
                 f"the learning rate must be above 0 and finite, got {self.learning_rate}"
             )
-        if self.batch_size < 2:
-            raise UsageError(f"a batch needs at least 2 rows, got {self.batch_size}")
+        object.__setattr__(self, "batch_size", whole_number("batch_size", self.batch_size, 2))
 
     def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step, counted from 0."""

@@ -3,9 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from meritnas.clock import Clock
+from meritnas.errors import DivergedError
 from meritnas.strategy.strategy import Learnt, Strategy
 from meritnas.supernet.probe import Probe
 
@@ -17,6 +19,15 @@ class Record:
         self._every = every
         self._losses: list[Tensor] = []
         self._values: dict[str, list[float]] = {}
+
+    def state_dict(self) -> dict[str, Any]:
+        """What has been gathered since the last event."""
+        return {"losses": [float(loss) for loss in self._losses], "values": dict(self._values)}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a saved state."""
+        self._losses = [torch.tensor(loss) for loss in state["losses"]]
+        self._values = {name: list(values) for name, values in state["values"].items()}
 
     def trained(self, loss: Tensor) -> None:
         """A weight step's loss; it is read only when an event is due."""
@@ -47,6 +58,8 @@ class Record:
         if self._losses:
             losses = [float(loss) for loss in self._losses]
             event["train_loss"] = float(np.mean(losses))
+            if not np.isfinite(event["train_loss"]):
+                raise DivergedError
         for name, values in self._values.items():
             event[name] = float(np.mean(values))
         self._losses.clear()

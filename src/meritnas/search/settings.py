@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from meritnas.errors import StoreError, UsageError
+from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.families.tabular import PAPER_WIDTHS
 from meritnas.search.recipe import TrainRecipe
 
@@ -51,16 +51,19 @@ class SearchSettings:
     task: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "retrain_epochs", "retrain_seeds", "threads"):
+        least = {"epochs": 1, "retrain_epochs": 1, "retrain_seeds": 1, "threads": 1, "seed": 0}
+        for name in (*least, "layers", "embedding"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UsageError(f"{name} must be at least 1, got {value}")
+            if value is not None:
+                object.__setattr__(self, name, whole_number(name, value, least.get(name, 1)))
+        limits = {name: whole_number(f"max_{name}", most) for name, most in self.limits.items()}
+        object.__setattr__(self, "limits", limits)
         if self.minutes is not None and not 0 < self.minutes < math.inf:
             raise UsageError(f"minutes must be above 0 and finite, got {self.minutes}")
         if (self.epochs is None) == (self.minutes is None):
             raise UsageError("give either epochs or minutes, not both")
-        if not 0 <= self.seed < 2**32:
-            raise UsageError(f"the seed must be 0 to 2**32 - 1, got {self.seed}")
+        if self.seed >= 2**32:
+            raise UsageError(f"seed must be below 2**32, got {self.seed}")
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` turns back into equal settings."""

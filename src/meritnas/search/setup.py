@@ -94,6 +94,8 @@ def make_search(
         longest.frozen,
     )
     strategy = make_strategy(settings.strategy, problem, settings.strategy_options)
-    chosen = plan or make_plan(steps, strategy.learns, probe.evaluation_passes)
+    chosen = plan or make_plan(
+        steps, strategy.learns, probe.evaluation_passes, strategy.most_judgements
+    )
     rng = np.random.default_rng([settings.seed, 0])
     return Search(supernet, probe, strategy, recipe, chosen, rng)

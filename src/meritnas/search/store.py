@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import safe_open
@@ -14,6 +14,8 @@ from safetensors.torch import save as save_safetensors
 from torch import Tensor
 
 from meritnas.errors import StoreError
+
+Value = TypeVar("Value")
 
 FORMAT = "meritnas-run"
 VERSION = 1
@@ -95,6 +97,22 @@ class RunStore:
             )
         return content
 
+    def decode(self, name: str, read: Callable[[Any], Value]) -> Value:
+        """What `read` makes of a JSON file; a file it can make nothing of is damaged."""
+        content = self.config if name == "config.json" else self.read_json(name)
+        try:
+            return read(content)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise StoreError(
+                f"{self.folder / name} is damaged ({type(error).__name__}: {error}); restore it or "
+                "start a new run"
+            ) from error
+
+    def remove(self, name: str) -> None:
+        """Delete one of the run's files, if it is there."""
+        with _disk_errors(self.folder):
+            (self.folder / name).unlink(missing_ok=True)
+
     def write_json(self, name: str, data: Any) -> None:
         """Replace a JSON file."""
         text = json.dumps(data, indent=1, allow_nan=False) + "\n"
@@ -129,6 +147,9 @@ class RunStore:
         """Replace the checkpoint; the position in the event log goes with it."""
         log = self.folder / "events.jsonl"
         size = log.stat().st_size if log.exists() else 0
+        if size:
+            with _disk_errors(self.folder), log.open("rb+") as file:
+                os.fsync(file.fileno())  # the checkpoint must not outlive the events it counts
         blob = io.BytesIO()
         torch.save({**state, "events_size": size}, blob)
         self._replace("checkpoint.pt", lambda path: path.write_bytes(blob.getbuffer()))
@@ -153,7 +174,7 @@ class RunStore:
     def append(self, event: dict[str, Any]) -> None:
         """Add one line to the event log."""
         with _disk_errors(self.folder), (self.folder / "events.jsonl").open("a") as log:
-            log.write(json.dumps(event) + "\n")
+            log.write(json.dumps(event, allow_nan=False) + "\n")
 
     def events(self) -> list[dict[str, Any]]:
         """All events that were written whole."""

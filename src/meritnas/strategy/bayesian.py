@@ -25,7 +25,7 @@ class BayesianProposer:
 
     initial: int = 20
     candidates: int = 512
-    memory: int = 200
+    memory: int = 100
 
     def propose(
         self, archive: Archive, feasible: FeasibleSet, rng: np.random.Generator

@@ -40,13 +40,14 @@ class BlackBox:
     """Train the supernet on uniform paths, then search the feasible set by one-shot losses.
 
     TabNAS appendix D: random, evolutionary and Bayesian search with weight sharing, given as many
-    passes as the policy gradient uses.
+    passes as the policy gradient uses, or `most_judgements` where proposals themselves are dear.
     """
 
     feasible: FeasibleSet
     proposer: Proposer
     rng: np.random.Generator
     keep: int = 3
+    most_judgements: int | None = None
     learns: Literal["joint", "frozen"] = "frozen"
     archive: Archive = field(default_factory=Archive)
 

@@ -44,6 +44,7 @@ class PolicyGradient:
     weight_draws: Literal["policy", "feasible"] = "policy"
     baseline: Baseline = field(default_factory=MovingAverage)
     learns: Literal["joint", "frozen"] = "joint"
+    most_judgements: int | None = None
     _paths: list[list[int]] = field(default_factory=list)
 
     def sample(self, clock: Clock) -> Gates:

@@ -12,7 +12,7 @@ from meritnas.cost.terms import CostTerms
 from meritnas.credit.baseline import Baseline, MovingAverage, Paired
 from meritnas.credit.reward import AbsReward, MnasNetMaxReward, MnasNetReward, Quality, Reward
 from meritnas.data.suggest import did_you_mean
-from meritnas.errors import UsageError
+from meritnas.errors import UsageError, whole_number
 from meritnas.policy.laws import Conditional, Law, MonteCarloRejection, Rejection, Unrestricted
 from meritnas.policy.policy import Policy
 from meritnas.strategy.bayesian import BayesianProposer
@@ -21,6 +21,8 @@ from meritnas.strategy.evolution import EvolutionProposer
 from meritnas.strategy.final_choice import FinalChoice, Largest, Mode, Ranked
 from meritnas.strategy.policy_gradient import PolicyGradient
 from meritnas.strategy.strategy import Strategy
+
+_LARGE_TABLE = 100_000
 
 WeightDraws = Literal["policy", "feasible"]
 BaselineName = Literal["average", "paired"]
@@ -32,13 +34,15 @@ class Learning:
 
     Attributes:
         policy_rate: the policy's learning rate; None for `default_policy_rate`.
-        samples: networks judged for each policy step, which comes every so many weight steps.
+        samples: networks judged for each policy step, which comes every so many weight steps;
+            None for 8 (as many as TabNAS has cores), or 16 where the table of the feasible set
+            that they share is large.
         weight_draws: whether weight steps draw from the policy or from its feasible part.
         baseline: what rewards are compared with.
     """
 
     policy_rate: float | None
-    samples: int
+    samples: int | None
     weight_draws: WeightDraws
     baseline: BaselineName
 
@@ -70,21 +74,27 @@ def tabnas(
     problem: Problem,
     *,
     sampling: Literal["conditional", "rejection", "monte-carlo"] = "conditional",
-    mc_samples: int = 3072,
+    mc_samples: int | None = None,
     final: Literal["ranked", "largest", "mode"] = "ranked",
     policy_rate: float | None = None,
-    samples: int = 8,
+    samples: int | None = None,
     weight_draws: WeightDraws = "policy",
     baseline: BaselineName = "average",
 ) -> Strategy:
     """TabNAS: reward of sampled networks, corrected for a hard limit."""
-    if mc_samples < 1:
-        raise UsageError(f"mc_samples must be at least 1, got {mc_samples}")
+    if mc_samples is not None and sampling != "monte-carlo":
+        raise UsageError(f"mc_samples goes with sampling 'monte-carlo', got sampling '{sampling}'")
+    drawn = 3072 if mc_samples is None else whole_number("mc_samples", mc_samples, 1)
     feasible = problem.feasible
+    if sampling == "rejection" and not feasible.exact:
+        raise UsageError(
+            f"sampling 'rejection' needs an exact feasible set, but here {feasible.note}; "
+            "use 'conditional'"
+        )
     laws: dict[str, Law] = {
         "conditional": Conditional(feasible),
         "rejection": Rejection(feasible),
-        "monte-carlo": MonteCarloRejection(feasible, mc_samples),
+        "monte-carlo": MonteCarloRejection(feasible, drawn),
     }
     largest = Largest(problem.costs[_counted(problem)])
     choices: dict[str, FinalChoice] = {
@@ -102,7 +112,7 @@ def reinforce(
     problem: Problem,
     *,
     policy_rate: float | None = None,
-    samples: int = 8,
+    samples: int | None = None,
     weight_draws: WeightDraws = "policy",
     baseline: BaselineName = "average",
 ) -> Strategy:
@@ -115,11 +125,12 @@ def abs_reward(
     *,
     beta: float = -1.0,
     policy_rate: float | None = None,
-    samples: int = 8,
+    samples: int | None = None,
     weight_draws: WeightDraws = "policy",
     baseline: BaselineName = "average",
 ) -> Strategy:
     """TuNAS' reward, with a penalty for any distance from the limit."""
+    _check_beta(beta)
     cost, target = _target(problem, "abs-reward")
     reward = AbsReward(cost, target, beta)
     return _oblivious(problem, reward, Learning(policy_rate, samples, weight_draws, baseline))
@@ -130,11 +141,12 @@ def mnasnet(
     *,
     beta: float = -0.07,
     policy_rate: float | None = None,
-    samples: int = 8,
+    samples: int | None = None,
     weight_draws: WeightDraws = "policy",
     baseline: BaselineName = "average",
 ) -> Strategy:
     """MnasNet's reward, scaled by the cost relative to the limit."""
+    _check_beta(beta)
     cost, target = _target(problem, "mnasnet")
     reward = MnasNetReward(cost, target, beta)
     return _oblivious(problem, reward, Learning(policy_rate, samples, weight_draws, baseline))
@@ -145,11 +157,12 @@ def mnasnet_max(
     *,
     beta: float = -0.07,
     policy_rate: float | None = None,
-    samples: int = 8,
+    samples: int | None = None,
     weight_draws: WeightDraws = "policy",
     baseline: BaselineName = "average",
 ) -> Strategy:
     """MnasNet's reward, scaled only above the limit."""
+    _check_beta(beta)
     cost, target = _target(problem, "mnasnet-max")
     reward = MnasNetMaxReward(cost, target, beta)
     return _oblivious(problem, reward, Learning(policy_rate, samples, weight_draws, baseline))
@@ -167,7 +180,8 @@ def evolution(
     # A third of the judgements start the population, so that there is something left to evolve.
     size = min(50, max(4, problem.judgements // 3)) if population is None else population
     entrants = max(2, size // 5) if tournament is None else tournament
-    if not 1 <= entrants <= size:
+    size, entrants = whole_number("population", size, 1), whole_number("tournament", entrants, 1)
+    if entrants > size:
         raise UsageError(f"1 <= tournament <= population must hold, got {entrants} and {size}")
     return _black_box(problem, EvolutionProposer(size, entrants))
 
@@ -175,9 +189,8 @@ def evolution(
 def bayesian(problem: Problem, *, initial: int | None = None) -> Strategy:
     """A Gaussian process with expected improvement over feasible networks, by one-shot loss."""
     first = min(20, max(4, problem.judgements // 3)) if initial is None else initial
-    if first < 2:
-        raise UsageError(f"the process needs at least 2 initial networks, got {first}")
-    return _black_box(problem, BayesianProposer(first))
+    proposer = BayesianProposer(whole_number("initial", first, 2))
+    return BlackBox(problem.feasible, proposer, problem.rng(), most_judgements=200)
 
 
 RECIPES: Mapping[str, Callable[..., Strategy]] = {
@@ -215,6 +228,11 @@ def make_strategy(name: str, problem: Problem, options: Mapping[str, Any]) -> St
     return RECIPES[name](problem, **options)
 
 
+def _check_beta(beta: float) -> None:
+    if not -np.inf < beta < 0:
+        raise UsageError(f"beta must be below 0 and finite, to make cost count, got {beta}")
+
+
 def _named(what: str, name: str, choices: Mapping[str, Any]) -> Any:
     if name not in choices:
         raise UsageError(f"{what} must be one of {', '.join(choices)}, got '{name}'")
@@ -227,13 +245,14 @@ def _policy_gradient(
     baselines: dict[str, type[Baseline]] = {"average": MovingAverage, "paired": Paired}
     baseline = _named("baseline", learning.baseline, baselines)()
     least = 2 if learning.baseline == "paired" else 1
-    if learning.samples < least:
-        raise UsageError(
-            f"with the baseline '{learning.baseline}' at least {least} samples for each policy "
-            f"step are needed, got {learning.samples}"
-        )
+    usual = 16 if problem.feasible.diagram.transitions > _LARGE_TABLE else 8
+    samples = whole_number(
+        f"samples (with baseline '{learning.baseline}')",
+        usual if learning.samples is None else learning.samples,
+        least,
+    )
     _named("weight_draws", learning.weight_draws, {"policy": 0, "feasible": 0})
-    updates = max(1, problem.joint_steps // learning.samples)
+    updates = max(1, problem.joint_steps // samples)
     rate = learning.policy_rate
     rate = default_policy_rate(updates) if rate is None else rate
     if not 0 < rate < np.inf:
@@ -245,7 +264,7 @@ def _policy_gradient(
         reward=reward,
         choose=choose,
         rng=problem.rng(),
-        samples=learning.samples,
+        samples=samples,
         weight_draws=learning.weight_draws,
         baseline=baseline,
     )

@@ -30,9 +30,11 @@ class Strategy(Protocol):
     Attributes:
         learns: the phase in which `update` learns: `joint` with the weights, or `frozen` after
             them (one update for each step of that phase).
+        most_judgements: the most updates after the weights, or None for as many as are due.
     """
 
     learns: Literal["joint", "frozen"]
+    most_judgements: int | None
 
     def sample(self, clock: Clock) -> Gates:
         """The gates of the next weight step."""
