@@ -44,7 +44,7 @@ def test_a_misspelt_bundled_name(meritnas: Command) -> None:
         (["--target", "churn", "--retrain-epochs", "0"], ["retrain_epochs must be at least 1"]),
         (["--target", "churn", "--retrain-seeds", "0"], ["retrain_seeds must be at least 1"]),
         (["--target", "churn", "--threads", "0"], ["threads must be at least 1"]),
-        (["--target", "churn", "--batch-size", "0"], ["batch needs at least 2 rows, got 0"]),
+        (["--target", "churn", "--batch-size", "0"], ["batch_size must be at least 2, got 0"]),
         (["--target", "churn", "--minutes", "0"], ["minutes must be above 0"]),
         (["--target", "churn", "--minutes", "inf"], ["minutes must be above 0 and finite"]),
         (["--target", "churn", "--learning-rate", "nan"], ["learning rate must be above 0"]),
