@@ -34,6 +34,7 @@ def main(run: Path, picture: Path) -> None:
             aspect="auto",
             origin="lower",
             cmap="Blues",
+            interpolation="nearest",
             vmin=0,
             extent=(0, steps[-1], -0.5, len(beliefs) - 0.5),
         )
