@@ -15,13 +15,18 @@ from meritnas.cli.main import main
 
 SHORT = ("--epochs", "2", "--retrain-epochs", "2", "--retrain-seeds", "1", "--widths", "4,8,16")
 
-# Checkpoints after every event, so that a kill finds one without waiting; and a disk that is
-# full as soon as a file grows beyond so many bytes.
-DRIVER = """
-import resource, sys
+EVENTS = 400
+
+# Checkpoints after every step, so that a kill finds one without waiting; a log that grows larger
+# than they are; Ctrl-C heard even where the tests run in the background; and a disk that is full
+# as soon as a file grows beyond so many bytes.
+DRIVER = f"""
+import resource, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from meritnas.search import loop
 from meritnas.cli.main import main
 loop._SECONDS_BETWEEN_CHECKPOINTS = 0.0
+loop._EVENTS_A_SEARCH = {EVENTS}
 if int(sys.argv[1]):
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
 main(sys.argv[2:])

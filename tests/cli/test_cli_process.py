@@ -6,15 +6,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from cli_helpers import SHORT, Outcome, finish, start, table
+from cli_helpers import EVENTS, SHORT, Outcome, finish, start, table
 
 from meritnas.cli.main import main
+from meritnas.search import loop
 
 Command = Callable[..., Outcome]
 
@@ -22,6 +23,14 @@ Command = Callable[..., Outcome]
 _SPACE = ("--max-params", "500", "--widths", "4,8,12,16")
 _LENGTH = ("--epochs", "12", "--retrain-epochs", "6", "--retrain-seeds", "3")
 LONGER = ("--target", "churn", *_SPACE, *_LENGTH, "--seed", "3", "--threads", "1", "--quiet")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def many_events() -> Iterator[None]:
+    """As many as the processes of `start` have, so that logs can be compared."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "_EVENTS_A_SEARCH", EVENTS)
+        yield
 
 
 @pytest.fixture(scope="module")
