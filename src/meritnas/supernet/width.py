@@ -24,10 +24,6 @@ class WidthLayer(nn.Module):
         self.widths = tuple(widths)
         self.linear = nn.Linear(inputs, max(widths))
 
-    def widest(self, gate: Gate) -> int:
-        """The number of units that a gate computes."""
-        return widest(self.widths, gate)
-
     def forward(self, inputs: Tensor, gate: Gate) -> Tensor:
         """[n, inputs passed on] -> [n, widest active width]."""
         return width_units(inputs, gate, self.widths, self.linear.weight, self.linear.bias)
