@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from pathlib import Path
@@ -322,3 +323,55 @@ def test_halves_are_refused_before_anything_is_written(tmp_path: Path, name: str
     with pytest.raises(UsageError, match=f"{name} must be a whole number, got 2.5"):
         meritnas.search("wine", out=tmp_path / "run", **quick)
     assert not (tmp_path / "run").exists()
+
+
+def test_finalists_and_dropouts_race_and_the_winner_is_the_result(tmp_path: Path) -> None:
+    quick = {**QUICK, "finalists": 3, "retrain_seeds": 3}
+    result = meritnas.search("wine", max_params=200, out=tmp_path / "run", **quick)
+    kept = json.loads((result.run / "retrain.json").read_text())
+    favourites = json.loads((result.run / "architecture.json").read_text())["ranked"]
+    race = result.summary["race"]
+    assert kept["plan"] == race
+    assert race["finalists"] == favourites[:3]
+    count = len(race["dropouts"]) + len(race["finalists"]) - 1 + 2
+    assert len(kept["results"]) == count
+    first = [one for one in kept["results"] if one["seed"] == race["seeds"][0]]
+    winner = min(first, key=lambda one: one["valid_loss"])
+    assert result.summary["architecture"] == winner["architecture"]
+    alone = meritnas.search(
+        "wine", max_params=200, out=tmp_path / "one", dropout=0.2, **{**quick, "finalists": 1}
+    )
+    kept = json.loads((alone.run / "retrain.json").read_text())
+    assert [one["dropout"] for one in kept["results"]] == [0.2] * 3
+    assert {one["architecture"] for one in kept["results"]} == {favourites[0]}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"max_size_kb": 0.0},
+        {"max_latency_ms": float("nan")},
+        {"max_params": 99.5},
+        {"weight_decay": -1.0},
+        {"dropout": 1.0},
+        {"finalists": 0},
+        {"scaling": "log"},
+    ],
+)
+def test_new_settings_that_make_no_sense_are_refused(
+    tmp_path: Path, arguments: dict[str, Any]
+) -> None:
+    (name,) = arguments
+    with pytest.raises(ValueError, match=name):
+        meritnas.search("wine", out=tmp_path / "run", **{**QUICK, **arguments})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_space_of_ones_own_is_searched_as_it_is_under_a_limit(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"n": rng.normal(size=300), "c": rng.choice(list("abcdefgh"), 300)})
+    frame["y"] = rng.choice(["u", "v"], 300)
+    space = meritnas.tabular_space(meritnas.TableInputs(1, (9,)), 1, 2, (4, 8))
+    result = meritnas.search(frame, "y", space=space, max_params=59, out=tmp_path / "run", **QUICK)
+    assert result.space == space
+    assert result.summary["params"] <= 59

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from meritnas.families.table_inputs import TableInputs
     from meritnas.families.tabular import PAPER_WIDTHS, TabularSpace, tabular_space
     from meritnas.result import SearchResult
+    from meritnas.sklearn.estimators import NASClassifier, NASRegressor
     from meritnas.space.architecture import Architecture
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "DataError",
     "InfeasibleError",
     "MeritNASError",
+    "NASClassifier",
+    "NASRegressor",
     "Predictor",
     "SearchResult",
     "SpaceError",
@@ -60,6 +63,7 @@ _MODULES = {
     "meritnas.families.table_inputs": ("TableInputs",),
     "meritnas.families.tabular": ("PAPER_WIDTHS", "TabularSpace", "tabular_space"),
     "meritnas.result": ("SearchResult",),
+    "meritnas.sklearn.estimators": ("NASClassifier", "NASRegressor"),
     "meritnas.space.architecture": ("Architecture",),
 }
 

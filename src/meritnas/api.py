@@ -6,30 +6,14 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from meritnas.data.bundle import make_bundle
+from meritnas.data.bundle import outline_table
 from meritnas.data.source import load_source
 from meritnas.errors import UsageError, whole_number
-from meritnas.families.tabular import PAPER_WIDTHS, TabularSpace, tabular_space
-from meritnas.job import (
-    Job,
-    Listener,
-    check_device,
-    chosen_by_search,
-    make_config,
-    write_preprocessing,
-)
+from meritnas.families.family import fine_limits
+from meritnas.families.tabular import PAPER_WIDTHS, TabularSpace
+from meritnas.job import Job, Listener, favourites_of, make_config, make_settings, start
 from meritnas.result import SearchResult
-from meritnas.search.recipe import (
-    SEARCH_STEPS,
-    TRAIN_STEPS,
-    TrainRecipe,
-    default_batch_size,
-    default_epochs,
-    default_threads,
-)
-from meritnas.search.settings import SearchSettings
 from meritnas.search.store import RunStore
-from meritnas.strategy.recipes import check_strategy
 
 
 def nobody(event: dict[str, Any]) -> None:
@@ -45,22 +29,31 @@ def search(
     strategy: str = "tabnas",
     max_params: int | None = None,
     max_flops: int | None = None,
+    max_size_kb: float | None = None,
+    max_latency_ms: float | None = None,
+    pareto: bool = False,
     layers: int = 3,
     widths: Sequence[int] | Sequence[Sequence[int]] = PAPER_WIDTHS,
     embedding: int | None = None,
     epochs: int | None = None,
     minutes: float | None = None,
     batch_size: int | None = None,
-    learning_rate: float = 0.002,
+    learning_rate: float = 0.01,
     optimizer: Literal["adam", "sgd"] = "adam",
     schedule: Literal["cosine", "constant"] = "cosine",
+    weight_decay: float = 0.3,
+    dropout: float | None = None,
+    scaling: Literal["auto", "standard", "quantile"] = "auto",
+    class_weight: Literal["balanced"] | None = None,
     retrain_epochs: int | None = None,
     retrain_seeds: int = 3,
+    finalists: int = 3,
     strategy_options: Mapping[str, Any] | None = None,
     task: Literal["classification", "regression"] | None = None,
     seed: int = 0,
     device: str = "cpu",
     threads: int | None = None,
+    skip_bad_rows: bool = False,
     out: str | Path | None = None,
     listen: Listener = nobody,
 ) -> SearchResult:
@@ -73,6 +66,10 @@ def search(
         strategy: one of `meritnas list strategies`.
         max_params: the most parameters the network may have, embeddings included.
         max_flops: the most multiply-adds a row may take.
+        max_size_kb: the most kilobytes (of 1,000 bytes) its file of weights may have.
+        max_latency_ms: the most milliseconds a row may take here, as the sum over layers that
+            are timed before the search.
+        pareto: also find and train networks for a ladder of smaller limits on parameters.
         layers: hidden layers, where `space` is a name.
         widths: what each layer chooses from, where `space` is a name.
         embedding: the width of every category's embedding; None for a rule by cardinality.
@@ -82,59 +79,72 @@ def search(
         learning_rate: of the weights.
         optimizer: of the weights.
         schedule: of the learning rate.
-        retrain_epochs: passes of the found network over the training part (default likewise).
-        retrain_seeds: how often it is trained from scratch, for the spread.
+        weight_decay: how fast matrices shrink, apart from the gradient.
+        dropout: of a network trained alone; None to try 0 and 0.1.
+        scaling: of numbers; "auto" tries both and takes what the validation rows favour.
+        class_weight: "balanced" for classes that count alike however many rows they have.
+        retrain_epochs: passes of a network trained alone (default 40, more on small tables).
+        retrain_seeds: how often the winner is trained from scratch, for the spread.
+        finalists: how many of the search's favourites are trained from scratch.
         strategy_options: by the strategy's own names, `{"final": "mode"}`.
         task: to settle whether the target is a class or a number.
         seed: same seed, same machine, same threads: same result.
         device: "cpu", "cuda", ...
         threads: CPU threads; None for one, or torch's default where batches are large.
+        skip_bad_rows: leave out rows of a text file that have too many fields.
         out: the run's folder; None for a new one under `runs`.
         listen: called with every event.
     """
-    if epochs is not None and minutes is not None:
-        raise UsageError("give either epochs or minutes, not both")
-    source = load_source(data, target)
-    options = dict(strategy_options or {})
-    check_strategy(strategy, options)
-    check_device(device)
-    bundle = make_bundle(source, whole_number("seed", seed, 0), task)
-    rows = len(bundle.train)
-    batch = whole_number("batch_size", _default(batch_size, default_batch_size(rows)), 2)
-    timed = minutes is not None
-    asked = {"params": max_params, "flops": max_flops}
+    source = load_source(data, target, skip_bad_rows)
+    outline = outline_table(source, whole_number("seed", seed, 0), task, class_weight)
     given = space if isinstance(space, TabularSpace) else None
-    settings = SearchSettings(
+    settings = make_settings(
+        len(outline.split.train),
+        source.frame.shape[1] - 1,
         space=space if isinstance(space, str) else "tabular",
         strategy=strategy,
-        strategy_options=options,
-        limits={name: most for name, most in asked.items() if most is not None},
+        strategy_options=dict(strategy_options or {}),
+        limits={
+            "params": max_params,
+            "flops": max_flops,
+            **fine_limits(max_size_kb, max_latency_ms),
+        },
         layers=len(given.widths) if given else layers,
-        widths=given.widths if given else tabular_space(1, 1, layers, widths).widths,
+        widths=given.widths if given else widths,
         embedding=given.inputs.embedding if given else embedding,
-        epochs=None if timed else _default(epochs, default_epochs(rows, batch, SEARCH_STEPS)),
+        widest_embedding=given.inputs.widest if given else None,
+        epochs=epochs,
         minutes=minutes,
-        recipe=TrainRecipe(optimizer, learning_rate, schedule, batch),
-        retrain_epochs=retrain_epochs
-        if timed
-        else _default(retrain_epochs, default_epochs(rows, batch, TRAIN_STEPS)),
+        recipe={
+            "optimizer": optimizer,
+            "learning_rate": learning_rate,
+            "schedule": schedule,
+            "batch_size": batch_size,
+            "weight_decay": weight_decay,
+            "dropout": dropout,
+        },
+        retrain_epochs=retrain_epochs,
         retrain_seeds=retrain_seeds,
+        finalists=finalists,
         seed=seed,
         device=device,
-        threads=_default(threads, default_threads(batch * bundle.train.inputs.shape[1])),
+        threads=threads,
         task=task,
+        scaling=scaling,
+        class_weight=class_weight,
+        pareto=pareto,
     )
-    job = Job.make(settings, source, bundle.to(device))
+    job = Job.make(settings, source, outline)
     if given and given != job.ground.family:
         raise UsageError(
             f"the space takes {given.inputs} and gives {given.outputs} outputs, but the data need "
-            f"{job.ground.family}; build it with tabular_space({job.ground.family.inputs}, ...)"  # type: ignore[attr-defined]
+            f"{job.ground.family}; build it with tabular_space({job.ground.family.inputs}, ...)"
         )
     job.new_search(None, 40)  # complains about what does not fit together before anything exists
     folder = Path(out) if out is not None else _free_folder(source.name, strategy)
-    store = RunStore.create(folder, make_config(settings, source))
-    write_preprocessing(store, bundle)
-    return job.finish(store, listen)
+    config = make_config(settings, source, skip_bad_rows=skip_bad_rows)
+    del source  # the encoded rows are all that is needed from here on
+    return start(job, RunStore.create(folder, config), listen)
 
 
 def resume(
@@ -163,11 +173,12 @@ def retrain(
     data: pd.DataFrame | None = None,
     listen: Listener = nobody,
 ) -> SearchResult:
-    """Train a run's network anew, for longer, with other seeds, or another architecture.
+    """Train a run's favourites anew, for longer, with other seeds, or another architecture.
 
     Args:
         run: its folder; the new network and scores replace the old ones.
-        architecture: the text of another architecture of the same space; it must keep the limits.
+        architecture: the text of an architecture of the same space, to train that one instead; it
+            must keep the limits.
         epochs: None for as many as the search trained it for.
         seeds: None for as many as the search used.
         data: the data frame, if the search was started with one.
@@ -176,27 +187,25 @@ def retrain(
     store = RunStore.open(Path(run))
     job = Job.reopen(store, data)
     family = job.ground.family
-    chosen = family.parse(architecture) if architecture else chosen_by_search(store)
+    chosen = family.parse(architecture or favourites_of(store)[0])
     if not job.ground.feasible.admits(chosen):
         costs = ", ".join(f"{n} {family.cost(chosen, n):,}" for n in job.settings.limits)
         raise UsageError(
             f"{chosen} breaks the run's limits ({costs}; limits "
             f"{dict(job.settings.limits)}); choose a smaller architecture"
         )
-    count = _default(seeds, job.settings.retrain_seeds)
+    count = job.settings.retrain_seeds if seeds is None else seeds
     length = epochs if epochs is not None else job.settings.retrain_epochs
     if length is None:
-        length = int(store.read_json("plan.json").get("retrain_epochs", 0))
+        length = int(store.read_json("plan.json").get("race", {}).get("epochs", 0))
     if min(count, length) < 1:
         raise UsageError(f"seeds and epochs must be at least 1, got {count} and {length}")
     job.announce(store, listen)
     store.remove("retrain.json")  # what it remembers would be taken for done
-    return job.train_chosen(store, chosen, length, count, listen)
-
-
-def _default(value: int | None, default: int) -> int:
-    # Not `value or default`: a 0 must reach the checks that complain about it.
-    return default if value is None else value
+    finalists = favourites_of(store)[: job.settings.finalists]
+    if architecture is not None:
+        finalists = (chosen.text,)
+    return job.train_chosen(store, job.race(finalists, count, length), listen)
 
 
 def _free_folder(name: str, strategy: str) -> Path:

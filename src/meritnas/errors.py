@@ -7,15 +7,15 @@ class MeritNASError(Exception):
     """Root of all errors a user can cause: the rule, the value that broke it, the way out."""
 
 
-class DataError(MeritNASError):
+class DataError(MeritNASError, ValueError):
     """The data cannot be used as asked."""
 
 
-class SpaceError(MeritNASError):
+class SpaceError(MeritNASError, ValueError):
     """A search space or an architecture is not well formed."""
 
 
-class InfeasibleError(MeritNASError):
+class InfeasibleError(MeritNASError, ValueError):
     """No architecture fits the limits."""
 
 
@@ -33,7 +33,7 @@ class DivergedError(MeritNASError):
         )
 
 
-class UsageError(MeritNASError):
+class UsageError(MeritNASError, ValueError):
     """Arguments contradict each other or name something that does not exist."""
 
 

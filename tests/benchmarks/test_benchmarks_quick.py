@@ -10,9 +10,14 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 ARGUMENTS = {
+    "tabnas_ablation": [
+        *["wine", "--max-params", "150", "--widths", "2,4,8"],
+        *["--ground", "ground.json", "--figures", "figures"],
+    ],
     "tabnas_toy": ["--steps", "40"],
     "feasible": [],
     "tabular_step": [],
+    "tabular_peers": ["wine:target:2000"],
     "tabular_quality": ["wine", "--max-params", "2000", "--strategies", "tabnas,evolution"],
 }
 

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import dataclasses
+import json
+import math
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +13,7 @@ import pytest
 import torch
 
 from meritnas.child.predictor import Predictor, load_predictor
+from meritnas.child.race import Race
 from meritnas.child.retrain import Retrained, retrain_child
 from meritnas.child.train import train_child
 from meritnas.data.bundle import Bundle, make_bundle
@@ -46,6 +51,9 @@ def retrain(
     seeds: list[int],
     text: str = "8-4",
     listen: Any = lambda _: None,
+    dropouts: tuple[float, ...] = (0.0,),
+    seconds: float = math.inf,
+    reserves: tuple[str, ...] = (),
 ) -> Retrained:
     if folder.exists():
         store = RunStore.open(folder)
@@ -54,13 +62,93 @@ def retrain(
         encoded = {"encoder": bundle.encoder.to_json(), "task": bundle.task.to_json()}
         store.write_json("preprocessing.json", encoded)
     family = make_family(SETTINGS, bundle.encoder, bundle.task)
-    return retrain_child(family, family.parse(text), bundle, RECIPE, 3, seeds, store, listen)
+    race = Race(tuple(text.split(",")), dropouts, tuple(seeds), 3)
+    return retrain_child(family, race, bundle, RECIPE, store, listen, seconds, reserves)
 
 
 def files(folder: Path) -> dict[str, bytes]:
     found = {path.name: path.read_bytes() for path in folder.iterdir()}
     found.pop("timing.json", None)  # the one file that says how long things took
     return found
+
+
+RACE: dict[str, Any] = {"seeds": [4, 5, 6], "text": "8-4,4-4", "dropouts": (0.0, 0.3)}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Retrained]:
+    """Two dropouts, two finalists, three seeds: five trainings of three epochs each."""
+    folder = tmp_path_factory.mktemp("race") / "run"
+    torch.set_num_threads(1)
+    return folder, retrain(folder, bundle_of(), **RACE)
+
+
+@pytest.mark.parametrize("stop", range(1, 16))
+def test_an_interrupted_race_goes_on_to_the_same_bytes(
+    tmp_path: Path, undisturbed: tuple[Path, Retrained], stop: int
+) -> None:
+    bundle = bundle_of()
+    whole, expected = undisturbed
+    assert len(expected.results) == 5
+
+    def stumble(event: dict[str, Any]) -> None:
+        if event["step"] == stop:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        retrain(tmp_path / "run", bundle, **RACE, listen=stumble)
+    seen: list[int] = []
+    found = retrain(
+        tmp_path / "run", bundle, **RACE, listen=lambda event: seen.append(event["step"])
+    )
+    assert seen == list(range(3 * ((stop - 1) // 3) + 1, 16))  # finished trainings are kept
+    assert found == expected
+    assert files(tmp_path / "run") == files(whole)
+
+
+def test_the_spread_is_over_the_winners_trainings_alone(tmp_path: Path) -> None:
+    found = retrain(
+        tmp_path / "run", bundle_of(), [0, 1, 2], text="4-8,8-8,4-4", dropouts=(0.0, 0.5)
+    )
+    assert len(found.results) == 6
+    first = [one for one in found.results if one["seed"] == 0]
+    winner = min(first, key=lambda one: one["valid_loss"])
+    assert found.architecture == winner["architecture"]
+    own = [
+        one
+        for one in found.results
+        if (one["architecture"], one["dropout"]) == (winner["architecture"], winner["dropout"])
+    ]
+    assert sorted(one["seed"] for one in own) == [0, 1, 2]
+    for name in found.test:
+        values = [one["test"][name] for one in own]
+        assert found.test[name] == pytest.approx(np.mean(values))
+        assert found.test_spread[name] == pytest.approx(np.std(values, ddof=1))
+    _, metadata = RunStore.open(tmp_path / "run").read_weights("model.safetensors")
+    assert metadata["architecture"] == found.architecture
+
+
+def test_dropout_changes_the_training_and_not_what_is_stored(tmp_path: Path) -> None:
+    bundle = bundle_of()
+    plain = retrain(tmp_path / "plain", bundle, [0])
+    dropped = retrain(tmp_path / "dropped", bundle, [0], dropouts=(0.5,))
+    assert plain.results[0]["train_losses"] != dropped.results[0]["train_losses"]
+    kept = [
+        RunStore.open(tmp_path / name).read_weights("model.safetensors")[0]
+        for name in ("plain", "dropped")
+    ]
+    assert kept[0].keys() == kept[1].keys()
+    loaded = load_predictor(tmp_path / "dropped")
+    frame = table("binary").drop(columns="y")
+    assert torch.equal(loaded.outputs(frame), loaded.outputs(frame))
+
+
+def test_without_test_rows_there_are_no_scores(tmp_path: Path) -> None:
+    bundle = bundle_of()
+    bundle = dataclasses.replace(bundle, test=bundle.test.slice(0, 0))
+    found = retrain(tmp_path / "run", bundle, [0, 1])
+    assert (found.test, found.test_spread) == ({}, {})
+    assert len(found.results) == 2
 
 
 @pytest.mark.parametrize("stop", [(0, 2), (1, 1), (2, 3)])
@@ -169,3 +257,39 @@ def test_weights_that_do_not_fit_their_network_are_refused(tmp_path: Path) -> No
     store.write_json("preprocessing.json", {"encoder": {}})
     with pytest.raises(StoreError, match=r"preprocessing\.json.*damaged"):
         load_predictor(tmp_path / "run")
+
+
+def test_a_race_ends_with_the_time(tmp_path: Path) -> None:
+    def dawdle(event: dict[str, Any]) -> None:
+        if event["step"] > 3:  # after the first training
+            time.sleep(1.0)
+
+    bundle = bundle_of()
+    begun = time.perf_counter()
+    found = retrain(tmp_path / "run", bundle, [4, 5, 6, 7, 8], listen=dawdle, seconds=2.0)
+    assert time.perf_counter() - begun < 6.0  # not the 12 that all epochs would take
+    assert 1 <= len(found.results) < 5
+    assert found.race.trainings == len(found.results)
+    kept = json.loads((tmp_path / "run" / "retrain.json").read_text())
+    assert kept["plan"] == found.race.to_json()
+    predictor = load_predictor(tmp_path / "run")
+    assert len(predictor.predict(table("binary"))) == 120
+
+
+def test_a_training_that_runs_over_keeps_its_epochs_so_far(tmp_path: Path) -> None:
+    found = retrain(
+        tmp_path / "run", bundle_of(), [4], listen=lambda _: time.sleep(0.3), seconds=0.2
+    )
+    assert len(found.results[0]["valid_losses"]) == 1
+    assert found.results[0]["best_epoch"] == 1
+
+
+def test_reserves_join_while_there_is_time(tmp_path: Path) -> None:
+    bundle, reserves = bundle_of(), ("8-4", "4-4", "8-8")
+    found = retrain(tmp_path / "run", bundle, [4], seconds=60.0, reserves=reserves)
+    assert [one["architecture"] for one in found.results] == ["8-4", "4-4", "8-8"]
+    assert found.race.finalists == reserves
+    kept = json.loads((tmp_path / "run" / "retrain.json").read_text())
+    assert kept["plan"] == found.race.to_json()
+    none = retrain(tmp_path / "other", bundle, [4, 5], seconds=60.0, reserves=reserves)
+    assert {one["architecture"] for one in none.results} == {"8-4"}  # seeds come after finalists

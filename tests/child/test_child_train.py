@@ -11,11 +11,14 @@ from meritnas import tabular_space
 from meritnas.child.train import make_optimizer, outputs_of, train_child
 from meritnas.data.bundle import Part
 from meritnas.errors import DivergedError
-from meritnas.search.recipe import TrainRecipe
+from meritnas.search.recipe import ADAM_EPS, TrainRecipe
 
 
-def mean_square(outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    return (outputs[:, 0] - target).square().mean()
+def mean_square(
+    outputs: torch.Tensor, target: torch.Tensor, weights: torch.Tensor | None = None
+) -> torch.Tensor:
+    losses = (outputs[:, 0] - target).square()
+    return losses.mean() if weights is None else (losses * weights).mean()
 
 
 def noisy_part(rows: int, seed: int) -> Part:
@@ -55,17 +58,18 @@ def test_training_is_decided_by_the_seed() -> None:
 
 @pytest.mark.parametrize("name", ["adam", "sgd"])
 @pytest.mark.parametrize("schedule", ["constant", "cosine"])
+@pytest.mark.parametrize("decay", [0.0, 2.0])
 def test_training_follows_the_recipe(
-    name: Literal["adam", "sgd"], schedule: Literal["constant", "cosine"]
+    name: Literal["adam", "sgd"], schedule: Literal["constant", "cosine"], decay: float
 ) -> None:
     """Against a loop written out here; one batch an epoch, so that the order does not matter."""
-    recipe = TrainRecipe(name, 0.03, schedule, 1000)
+    recipe = TrainRecipe(name, 0.03, schedule, 1000, weight_decay=decay)
     child = FAMILY.child("4-4", seed=2)
     trained = train_child(child, TRAIN, VALID, mean_square, recipe, 5, 0)
     module = FAMILY.child("4-4", seed=2)
     optimizer: torch.optim.Optimizer
     if name == "adam":
-        optimizer = torch.optim.Adam(module.parameters(), lr=1.0, eps=1e-3)
+        optimizer = torch.optim.Adam(module.parameters(), lr=1.0, eps=ADAM_EPS)
     else:
         optimizer = torch.optim.SGD(module.parameters(), lr=1.0, momentum=0.9)
     for epoch in range(5):
@@ -75,6 +79,11 @@ def test_training_follows_the_recipe(
         optimizer.zero_grad()
         loss = mean_square(module(TRAIN.inputs), TRAIN.target)
         loss.backward()
+        with torch.no_grad():  # apart from the gradient, and of the matrices alone
+            for i in (0, 3, 6):
+                linear = module[i]
+                assert isinstance(linear, nn.Linear)
+                linear.weight *= 1 - 0.03 * falling * decay
         optimizer.step()
         assert trained.train_losses[epoch] == pytest.approx(loss.item(), rel=1e-4)
 
@@ -96,17 +105,19 @@ def test_outputs_are_computed_in_pieces_without_gradient_and_in_eval_mode() -> N
     assert module.training
 
 
-def test_the_optimiser_has_the_papers_settings() -> None:
+def test_the_optimiser_leaves_the_decay_to_the_loop() -> None:
     module = FAMILY.child("4-4")
     adam = make_optimizer(module, TrainRecipe("adam", 0.01)).param_groups[0]
-    assert (adam["betas"], adam["eps"], adam["weight_decay"]) == ((0.9, 0.999), 1e-3, 0)
+    assert (adam["betas"], adam["eps"], adam["weight_decay"]) == ((0.9, 0.999), ADAM_EPS, 0)
     sgd = make_optimizer(module, TrainRecipe("sgd", 0.01)).param_groups[0]
     assert (sgd["momentum"], sgd["weight_decay"], sgd["nesterov"]) == (0.9, 0, False)
 
 
 def test_training_that_diverges_says_so() -> None:
-    def broken(outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        return mean_square(outputs, target) * float("nan")
+    def broken(
+        outputs: torch.Tensor, target: torch.Tensor, weights: torch.Tensor | None
+    ) -> torch.Tensor:
+        return mean_square(outputs, target, weights) * float("nan")
 
     recipe = TrainRecipe(batch_size=16)
     with pytest.raises(DivergedError):

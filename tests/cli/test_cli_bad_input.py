@@ -65,7 +65,18 @@ def test_a_misspelt_bundled_name(meritnas: Command) -> None:
         (["--target", "churn", "--device", "cuda:77"], ["device 'cuda:77'", "try cpu"]),
         (["--target", "churn", "--device", "abacus"], ["device 'abacus'", "try cpu"]),
         (["--target", "churn", "--max-params", "50"], ["below the cheapest network, 8-8-8 with"]),
+        (["--target", "churn", "--max-params", "-50"], ["below the cheapest network, 8-8-8 with"]),
         (["--target", "churn", "--max-flops", "-1"], ["multiply-adds is below the cheapest"]),
+        (["--target", "churn", "--max-size-kb", "0"], ["max_size_kb must be above 0", "got 0"]),
+        (["--target", "churn", "--max-size-kb", "nan"], ["max_size_kb must be above 0 and finite"]),
+        (["--target", "churn", "--max-size-kb", "0.2"], ["0.200 kB", "8-8-8 with"]),
+        (["--target", "churn", "--max-latency-ms", "-1"], ["max_latency_ms must be above 0"]),
+        (["--target", "churn", "--max-latency-ms", "0.001"], ["0.001 ms", "cheapest"]),
+        (["--target", "churn", "--weight-decay", "-1"], ["weight_decay must be at least 0"]),
+        (["--target", "churn", "--weight-decay", "200"], ["below 1 when multiplied"]),
+        (["--target", "churn", "--dropout", "1"], ["dropout must be from 0 to below 1, got 1"]),
+        (["--target", "churn", "--finalists", "0"], ["finalists must be at least 1"]),
+        (["--target", "height", "--class-weight", "balanced"], ["'height' is a number"]),
         (["--target", "churn", "--strategy", "mnasnet"], ["needs a limit", "--max-params"]),
         (["--target", "churn", "--task", "regression"], ["'churn'", "no number"]),
     ],
@@ -139,7 +150,8 @@ def test_an_output_folder_that_cannot_be_made(meritnas: Command, sales: Path) ->
 
 def test_training_that_diverges(meritnas: Command, sales: Path) -> None:
     outcome = meritnas(
-        "search", sales, "--target", "churn", "--learning-rate", "1e30", "--quiet", *SHORT
+        *("search", sales, "--target", "churn", "--quiet", *SHORT),
+        *("--learning-rate", "1e30", "--weight-decay", "0"),
     )
     refused(outcome, "diverged", "smaller learning rate")
 

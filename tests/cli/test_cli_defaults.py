@@ -14,7 +14,21 @@ def shown_default(name: str) -> Any:
     return get_type_hints(search, include_extras=True)[name].__metadata__[0].show_default
 
 
-@pytest.mark.parametrize("name", ["strategy", "space", "layers", "learning_rate", "optimizer"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "strategy",
+        "space",
+        "layers",
+        "learning_rate",
+        "optimizer",
+        "schedule",
+        "weight_decay",
+        "scaling",
+        "retrain_seeds",
+        "finalists",
+    ],
+)
 def test_help_repeats_the_defaults_of_the_library(name: str) -> None:
     assert shown_default(name) == str(inspect.signature(api.search).parameters[name].default)
 

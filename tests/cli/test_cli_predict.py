@@ -110,3 +110,21 @@ def test_retraining_replaces_network_and_scores(
     assert json.loads(Path("run/result.json").read_text())["architecture"] == "4-8-4"
     assert meritnas("predict", "run", sales).out != meritnas("predict", trained, sales).out
     assert "4-8-4" in meritnas("retrain", "run", "--architecture", "4-8-4", "--quiet").out
+
+
+def test_another_network_of_the_trade_off_curve(meritnas: Command) -> None:
+    tiny = "--layers 2 --widths 2,4,8 --epochs 2 --retrain-epochs 2 --retrain-seeds 1 --out run"
+    arguments = ("search", "wine", "--pareto", "--max-params", "250", "--quiet", *tiny.split())
+    assert meritnas(*arguments).code == 0
+    rows = json.loads(Path("run/result.json").read_text())["pareto"]
+    small = rows[-1]["architecture"]
+    assert small != rows[0]["architecture"]
+    own, other = (
+        meritnas("predict", "run", "wine", "--quiet", *more) for more in ((), ("--network", small))
+    )
+    assert len(answers(own)) == len(answers(other)) == 178
+    assert own.out != other.out
+    wrong = meritnas("predict", "run", "wine", "--network", "2-9")
+    assert wrong.code == 2
+    assert "no network 2-9" in wrong.err
+    assert small in wrong.err

@@ -21,8 +21,9 @@ Command = Callable[..., Outcome]
 
 # Two seconds or so: long enough to be caught in the middle.
 _SPACE = ("--max-params", "500", "--widths", "4,8,12,16")
-_LENGTH = ("--epochs", "12", "--retrain-epochs", "6", "--retrain-seeds", "3")
-LONGER = ("--target", "churn", *_SPACE, *_LENGTH, "--seed", "3", "--threads", "1", "--quiet")
+_LENGTH = ("--epochs", "12", "--retrain-epochs", "6", "--retrain-seeds", "2", "--finalists", "2")
+_TRAINING = ("--scaling", "standard", "--dropout", "0", "--seed", "3", "--threads", "1")
+LONGER = ("--target", "churn", *_SPACE, *_LENGTH, *_TRAINING, "--quiet")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_helpers import SHORT, Outcome, table
+from cli_helpers import SHORT, Outcome, finish, start, table
 
 Command = Callable[..., Outcome]
 NAMES = {"architecture", "params", "limits", "feasible_share", "test", "test_spread", "seconds"}
@@ -95,9 +96,11 @@ def test_a_number_to_predict(meritnas: Command) -> None:
 
 def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
     given = (
-        "--target churn --task classification --max-params 900 --max-flops 800 --space tabular "
+        "--target churn --task classification --max-params 900 --max-flops 800 --max-size-kb 3.9 "
+        "--max-latency-ms 800 --pareto --space tabular "
         "--strategy tabnas --widths 4,8;8,12,16 --embedding 2 --epochs 3 --batch-size 16 "
-        "--learning-rate 0.01 --optimizer sgd --schedule constant --retrain-epochs 2 "
+        "--learning-rate 0.01 --optimizer sgd --schedule constant --weight-decay 0.2 "
+        "--dropout 0.3 --scaling quantile --class-weight balanced --finalists 2 --retrain-epochs 2 "
         "--retrain-seeds 2 --seed 5 --device cpu --threads 1 --sampling monte-carlo "
         "--mc-samples 64 --final mode --policy-rate 0.05 --samples 4 --weight-draws feasible "
         "--baseline paired --out here --quiet"
@@ -116,10 +119,11 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
             "weight_draws": "feasible",
             "baseline": "paired",
         },
-        "limits": {"params": 900, "flops": 800},
+        "limits": {"params": 900, "flops": 800, "size": 3900, "latency": 800_000},
         "layers": 2,
         "widths": [[4, 8], [8, 12, 16]],
         "embedding": 2,
+        "widest_embedding": None,
         "epochs": 3,
         "minutes": None,
         "recipe": {
@@ -127,13 +131,19 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
             "learning_rate": 0.01,
             "schedule": "constant",
             "batch_size": 16,
+            "weight_decay": 0.2,
+            "dropout": 0.3,
         },
         "retrain_epochs": 2,
         "retrain_seeds": 2,
+        "finalists": 2,
         "seed": 5,
         "device": "cpu",
         "threads": 1,
         "task": "classification",
+        "scaling": "quantile",
+        "class_weight": "balanced",
+        "pareto": True,
     }
 
 
@@ -165,6 +175,41 @@ def test_minutes_are_kept(meritnas: Command, sales: Path) -> None:
     assert 0.5 < time.perf_counter() - begun < 9.0
 
 
+def test_a_limit_on_size_and_time_is_shown_with_what_was_used() -> None:
+    limits = ("--max-size-kb", "2.5", "--max-latency-ms", "500", "--max-params", "400")
+    outcome = finish(start("search", "wine", *limits, *SHORT))
+    assert outcome.code == 0, outcome.err
+    model = Path("runs/wine-tabnas-1/model.safetensors")
+    assert model.stat().st_size <= 2500
+    assert re.search(r"stored size +[12]\.\d kB of at most 2\.5 kB \(\d+ %\)", outcome.out)
+    assert re.search(r"latency +0\.\d{3} ms of at most 500\.000 ms", outcome.out)
+    assert re.search(r"by its layers; 0\.\d{3} ms measured of the whole network", outcome.out)
+    assert re.search(r"parameters +\d+ of at most 400", outcome.out)
+
+
+def test_a_ladder_of_limits_is_a_table_a_figure_and_json(meritnas: Command) -> None:
+    outcome = finish(start("search", "wine", "--pareto", "--max-params", "700", *SHORT))
+    assert outcome.code == 0, outcome.err
+    assert "smaller limits" in outcome.out
+    assert "figure: runs/wine-tabnas-1/pareto.png" in outcome.out
+    assert Path("runs/wine-tabnas-1/pareto.png").stat().st_size > 5000
+    assert max(len(line) for line in outcome.out.splitlines()) <= 80
+    found = json.loads(meritnas("search", "--resume", "runs/wine-tabnas-1", "--json").out)
+    assert found["pareto"][0]["limit"] == 700
+    assert len(found["pareto"]) >= 2
+    for row in found["pareto"]:
+        assert row["params"] <= row["limit"]
+        assert f"{row['limit']:,} " in outcome.out
+        assert row["architecture"] in outcome.out
+
+
+def test_wrong_values_of_the_new_limits_are_one_line(sales: Path) -> None:
+    outcome = finish(start("search", sales, "--target", "churn", "--max-size-kb", "few"))
+    assert outcome.code == 2
+    assert "--max-size-kb" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
 def test_resuming_a_finished_run_prints_its_result_again(meritnas: Command, trained: Path) -> None:
     kept = json.loads((trained / "result.json").read_text())
     again = meritnas("search", "--resume", trained, "--json")
@@ -190,3 +235,21 @@ def test_version_and_help(meritnas: Command) -> None:
     assert meritnas("--version").out.startswith("meritnas 0.")
     assert "search" in meritnas("--help").out
     assert "--max-params" in meritnas("search", "--help").out
+
+
+def test_rows_with_too_many_fields_are_left_out_on_request(meritnas: Command, sales: Path) -> None:
+    lines = Path(sales).read_text().splitlines()
+    lines[5] += ",one,two"
+    Path("bad.csv").write_text("\n".join(lines) + "\n")
+    arguments = ("search", "bad.csv", "--target", "churn", "--out", "run", *SHORT)
+    refused = meritnas(*arguments)
+    assert refused.code == 2
+    assert "line 6 of bad.csv" in refused.err
+    assert "--skip-bad-rows" in refused.err
+    done = meritnas(*arguments, "--skip-bad-rows")
+    assert done.code == 0
+    assert "note: 1 rows with too many fields are left out" in done.err
+    again = meritnas("search", "--resume", "run")  # reads the file the same way
+    assert again.code == 0
+    shown = meritnas("columns", "bad.csv", "--target", "churn", "--skip-bad-rows")
+    assert shown.code == 0

@@ -52,6 +52,7 @@ def settings_of(
         limits={"params": LIMIT} if limits is None else limits,
         layers=2,
         widths=WIDTHS,
+        embedding=2,  # else a limit would make embeddings narrower, and costs with them
         recipe=TrainRecipe(learning_rate=0.02, batch_size=8),
         seed=seed,
     )

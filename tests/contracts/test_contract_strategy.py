@@ -12,6 +12,7 @@ VARIANTS: tuple[tuple[str, Options], ...] = (
     *((name, {}) for name in RECIPES),
     ("tabnas", {"sampling": "rejection", "final": "largest"}),
     ("tabnas", {"sampling": "monte-carlo", "mc_samples": 50, "final": "mode"}),
+    ("tabnas", {"sampling": "uncorrected", "final": "mode"}),
     ("tabnas", {"weight_draws": "feasible", "samples": 3, "baseline": "paired"}),
     ("reinforce", {"samples": 1, "policy_rate": 0.05, "weight_draws": "feasible"}),
     ("evolution", {"population": 6, "tournament": 2}),

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from meritnas.data.bundled import BUNDLED
-from meritnas.data.source import load_source
+from meritnas.data.source import fingerprint, load_source, load_table
 from meritnas.errors import DataError
 
 
@@ -128,5 +131,35 @@ def test_zero_rows(frame: pd.DataFrame) -> None:
 
 
 def test_names_that_occur_twice() -> None:
-    with pytest.raises(DataError, match=r"occur twice.*a"):
-        load_source(pd.DataFrame([[1, 2, 3]], columns=["a", "a", "y"]), "y")
+    frame = pd.DataFrame([[1, 2, 3]], columns=["a", "a", "y"])
+    assert list(load_source(frame, "y").frame.columns) == ["a", "a.1", "y"]
+
+
+def test_bad_rows_may_be_left_out(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,y\n1,2\n3,4,5\n6,7\n")
+    with pytest.raises(DataError, match="line 3"):
+        load_source(tmp_path / "t.csv", "y")
+    source = load_source(tmp_path / "t.csv", "y", skip_bad_rows=True)
+    assert source.frame["a"].tolist() == [1, 6]
+    assert source.notes == ("1 rows with too many fields are left out",)
+
+
+def test_a_table_without_a_target() -> None:
+    loaded = load_table("wine")
+    assert (loaded.own_target, loaded.target(None), loaded.target("ash")) == (
+        *("target", "target"),
+        "ash",
+    )
+    assert load_table(pd.DataFrame({"a": [1]})).target(None) is None
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(st.one_of(st.none(), st.floats(allow_nan=False, width=32)), min_size=1, max_size=9),
+    st.sampled_from(["float64", "Float64", "float32"]),
+)
+def test_fingerprint_is_that_of_pandas(values: list[float | None], kind: str) -> None:
+    frame = pd.DataFrame({"a": pd.array(values, dtype=kind)})  # type: ignore[call-overload]
+    hashes = pd.util.hash_pandas_object(frame["a"], index=False).to_numpy()
+    expected = hashlib.sha256(b'["a"]' + hashes.tobytes()).hexdigest()
+    assert fingerprint(frame) == expected

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from meritnas import SpaceError, TableInputs, TabularSpace, tabular_space
+from meritnas.families.dropout import PooledDropout
 from meritnas.families.table_inputs import EmbedTable, embedding_width
 from meritnas.supernet.gates import mixture
 
@@ -166,3 +167,18 @@ def test_a_mixture_of_widths_is_the_sum_of_padded_layers() -> None:
         units = total
     expected = units @ supernet.output.weight.T + supernet.output.bias
     torch.testing.assert_close(supernet(inputs, mixture(rows)), expected)
+
+
+@pytest.mark.parametrize("inputs", [TableInputs(4), TableInputs(2, (3, 5))])
+def test_dropout_changes_training_and_nothing_else(inputs: TableInputs) -> None:
+    space = tabular_space(inputs, 2, 2, (8, 16))
+    plain, dropped = space.child("8-16", seed=3), space.child("8-16", seed=3, dropout=0.5)
+    assert plain.state_dict().keys() == dropped.state_dict().keys()
+    for name, tensor in plain.state_dict().items():
+        assert torch.equal(tensor, dropped.state_dict()[name])
+    rows = torch.ones(5, inputs.numbers + len(inputs.cardinalities))
+    assert not torch.equal(dropped(rows), plain(rows))
+    assert torch.equal(dropped.eval()(rows), plain(rows))
+    shares = [part.share for part in dropped.modules() if isinstance(part, PooledDropout)]
+    assert shares == [0.5, 0.5]  # after each hidden layer
+    assert not any(isinstance(part, PooledDropout) for part in plain.modules())

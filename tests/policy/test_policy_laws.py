@@ -14,6 +14,7 @@ from meritnas.policy.laws import (
     Law,
     MonteCarloRejection,
     Rejection,
+    Uncorrected,
     Unrestricted,
 )
 from meritnas.policy.policy import Policy
@@ -80,9 +81,10 @@ def test_the_unrestricted_center_is_the_policy() -> None:
         (Conditional(FEASIBLE), FITTING),
         (Rejection(FEASIBLE), FITTING),
         (MonteCarloRejection(FEASIBLE, 100), FITTING),
+        (Uncorrected(FEASIBLE), FITTING),
         (Unrestricted(), EVERY),
     ],
-    ids=["conditional", "rejection", "monte-carlo", "unrestricted"],
+    ids=["conditional", "rejection", "monte-carlo", "uncorrected", "unrestricted"],
 )
 def test_draws_follow_the_law(law: Law, support: list[tuple[int, ...]]) -> None:
     policy = policy_of(1)
@@ -149,3 +151,38 @@ def test_a_policy_sure_of_an_infeasible_network_still_gives_conditional_draws() 
     assert FEASIBLE.contains(drawn.picks).all()
     rejected = Rejection(FEASIBLE).draw(policy, 50, np.random.default_rng(0))
     assert len(rejected.picks) == 0
+
+
+def log_chances(logits: torch.Tensor, architectures: list[tuple[int, ...]]) -> torch.Tensor:
+    rows = logits.view(3, 3).log_softmax(dim=1)
+    return torch.stack([rows[range(3), list(picks)].sum() for picks in architectures])
+
+
+def test_leaving_out_the_probability_and_not_differentiating_it_are_one_law() -> None:
+    policy = policy_of(5)
+    logits = policy.logits.clone().requires_grad_()
+    log_feasible = log_chances(logits, FITTING).logsumexp(0)
+    estimate, _ = MonteCarloRejection(FEASIBLE, 50).estimate(
+        policy.probabilities(), np.random.default_rng(0)
+    )
+    assert estimate > 0
+    assert abs(estimate - weights_of(policy, FITTING).sum()) > 1e-3
+    corrections = {
+        "left out": torch.zeros(()),
+        "exact, not differentiated": log_feasible.detach(),
+        "estimated, not differentiated": torch.tensor(estimate).log(),
+        "differentiated": log_feasible,
+    }
+    laws = {"uncorrected": Uncorrected(FEASIBLE), "exact": Rejection(FEASIBLE)}
+    centers = {
+        name: np.concatenate(law.draw(policy, 1, np.random.default_rng(0)).center)
+        for name, law in laws.items()
+    }
+    assert np.abs(centers["uncorrected"] - centers["exact"]).max() > 0.05
+    for k, picks in enumerate(FITTING):
+        onehot = np.concatenate([np.eye(3)[pick] for pick in picks])
+        for name, correction in corrections.items():
+            score = log_chances(logits, FITTING)[k] - correction
+            (found,) = torch.autograd.grad(score, logits, retain_graph=True)
+            law = "exact" if name == "differentiated" else "uncorrected"
+            np.testing.assert_allclose(found.numpy(), onehot - centers[law], atol=1e-12)

@@ -74,3 +74,17 @@ def test_long_texts_and_brackets_stay_whole() -> None:
     lines = printed({**SUMMARY, "run": run})
     assert run in "".join(line.removeprefix("run folder").strip() for line in lines)
     assert max(map(len, lines)) <= 80
+
+
+def test_sizes_and_times_are_in_users_units() -> None:
+    limits = {"size": 20_000, "latency": 250}
+    costs = {**SUMMARY["costs"], "size": 15_620, "latency": 180}
+    summary = {**SUMMARY, "limits": limits, "costs": costs, "measured_latency": 203}
+    rows = summary_rows(summary)
+    named = dict(rows)
+    assert named["parameters"] == "3,778 (no limit)"
+    assert named["stored size"] == "15.6 kB of at most 20.0 kB (78 %)"
+    assert named["latency"] == "0.180 ms of at most 0.250 ms (72 %)"
+    after = rows[[name for name, _ in rows].index("latency") + 1]
+    assert after == ("", "by its layers; 0.203 ms measured of the whole network")
+    assert "stored size" not in dict(summary_rows({**summary, "limits": {}}))

@@ -11,13 +11,14 @@ from torch import Tensor, nn
 
 from meritnas import TableInputs, TabularSpace, tabular_space
 from meritnas.search.block_optimizer import BlockOptimizer
-from meritnas.search.recipe import TrainRecipe
+from meritnas.search.recipe import ADAM_EPS, TrainRecipe
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.supernet import Supernet, module_of
 
 Name = Literal["adam", "sgd"]
 NAMES: tuple[Name, ...] = ("adam", "sgd")
 RATES = (0.02, 0.015, 0.01, 0.003)
+DECAYS = (0.0, 3.0)
 
 
 def family() -> TabularSpace:
@@ -43,19 +44,34 @@ def block_step(
     optimizer.step(leaves, grads, rate)
 
 
-def torch_optimizer(name: Name, module: nn.Module) -> torch.optim.Optimizer:
+def torch_optimizer(name: Name, module: nn.Module, decay: float) -> torch.optim.Optimizer:
+    """Torch's own; its SGD knows no decoupled decay, so `torch_step` shrinks the matrices."""
     if name == "sgd":
         return torch.optim.SGD(module.parameters(), lr=1.0, momentum=0.9)
-    return torch.optim.Adam(module.parameters(), lr=1.0, eps=1e-3)
+    if not decay:
+        return torch.optim.Adam(module.parameters(), lr=1.0, eps=ADAM_EPS)
+    groups = [
+        {"params": [p for p in module.parameters() if p.ndim > 1], "weight_decay": decay},
+        {"params": [p for p in module.parameters() if p.ndim == 1], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=1.0, eps=ADAM_EPS)
 
 
 def torch_step(
-    optimizer: torch.optim.Optimizer, run: Callable[[Tensor], Tensor], k: int, rate: float
+    optimizer: torch.optim.Optimizer,
+    run: Callable[[Tensor], Tensor],
+    k: int,
+    rate: float,
+    decay: float,
 ) -> None:
     for group in optimizer.param_groups:
         group["lr"] = rate
     optimizer.zero_grad()
     loss_of(run(inputs_of(k))).backward()
+    if isinstance(optimizer, torch.optim.SGD):
+        with torch.no_grad():
+            for param in optimizer.param_groups[0]["params"]:
+                param.mul_(1 - rate * decay if param.ndim > 1 else 1)
     optimizer.step()
 
 
@@ -64,29 +80,31 @@ def moments(optimizer: BlockOptimizer) -> dict[str, list[Tensor]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_path_over_everything_is_torchs_own_optimiser(name: Name) -> None:
+@pytest.mark.parametrize("decay", DECAYS)
+def test_a_path_over_everything_is_torchs_own_optimiser(name: Name, decay: float) -> None:
     ours, theirs = family().supernet(0), family().supernet(0)
-    optimizer = BlockOptimizer(module_of(ours), TrainRecipe(name))
-    reference = torch_optimizer(name, module_of(theirs))
+    optimizer = BlockOptimizer(module_of(ours), TrainRecipe(name, weight_decay=decay))
+    reference = torch_optimizer(name, module_of(theirs), decay)
     gates = ours.whole()
     for k, rate in enumerate(RATES):
         block_step(ours, optimizer, gates, k, rate)
-        torch_step(reference, lambda x: theirs(x, gates), k, rate)
+        torch_step(reference, lambda x: theirs(x, gates), k, rate, decay)
         for a, b in zip(module_of(ours).parameters(), module_of(theirs).parameters(), strict=True):
             torch.testing.assert_close(a, b, atol=1e-7, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_narrow_path_is_torchs_own_optimiser_on_the_child(name: Name) -> None:
+@pytest.mark.parametrize("decay", DECAYS)
+def test_a_narrow_path_is_torchs_own_optimiser_on_the_child(name: Name, decay: float) -> None:
     supernet = family().supernet(0)
     picks = (0, 2, 1)
     child = family().child(family().space.architecture(picks))
     child.load_state_dict(supernet.extract(picks))
-    optimizer = BlockOptimizer(module_of(supernet), TrainRecipe(name))
-    reference = torch_optimizer(name, child)
+    optimizer = BlockOptimizer(module_of(supernet), TrainRecipe(name, weight_decay=decay))
+    reference = torch_optimizer(name, child, decay)
     for k, rate in enumerate(RATES):
         block_step(supernet, optimizer, one_path(picks), k, rate)
-        torch_step(reference, child, k, rate)
+        torch_step(reference, child, k, rate, decay)
         for key, tensor in supernet.extract(picks).items():
             torch.testing.assert_close(tensor, child.state_dict()[key], atol=1e-6, rtol=1e-5)
 
@@ -165,8 +183,8 @@ def test_leaves_are_views_where_a_block_is_contiguous() -> None:
 def test_a_block_that_is_copied_is_written_back() -> None:
     module = nn.Linear(4, 6)
     before = module.weight.detach().clone()
-    optimizer = BlockOptimizer(module, TrainRecipe("sgd"))
+    optimizer = BlockOptimizer(module, TrainRecipe("sgd", weight_decay=0.4))
     optimizer.step(optimizer.leaves({"weight": (5, 2)}), (torch.ones(5, 2),), 0.5)
     expected = before.clone()
-    expected[:5, :2] -= 0.5
+    expected[:5, :2] = 0.8 * before[:5, :2] - 0.5
     torch.testing.assert_close(module.weight.detach(), expected)

@@ -22,8 +22,11 @@ from meritnas.supernet.probe import Probe
 FAMILY = tabular_space(3, 1, 3, (2, 3, 4, 5))
 
 
-def mean_square(outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    return (outputs[:, 0] - target).square().mean()
+def mean_square(
+    outputs: torch.Tensor, target: torch.Tensor, weights: torch.Tensor | None = None
+) -> torch.Tensor:
+    losses = (outputs[:, 0] - target).square()
+    return losses.mean() if weights is None else (losses * weights).mean()
 
 
 def search_of(plan: Plan, strategy: str = "tabnas", **recipe: Any) -> Search:
@@ -111,11 +114,13 @@ def test_the_rate_falls_along_a_cosine_over_the_weight_steps(tmp_path: Path) -> 
     run_search(search, RunStore.create(tmp_path / "run", {}), listen_to_nothing)
     expected = [0.005 * (1 + np.cos(np.pi * k / 10)) for k in range(10)]
     assert rates == pytest.approx(expected)
-    assert TrainRecipe(schedule="constant").rate_at(7, 10) == 0.002
+    constant = TrainRecipe(learning_rate=0.002, schedule="constant")
+    assert constant.rate_at(7, 10) == 0.002
 
 
 def test_training_lowers_the_loss(tmp_path: Path) -> None:
-    search = search_of(Plan(warmup=100, joint=300, frozen=0), learning_rate=0.02)
+    plan = Plan(warmup=100, joint=900, frozen=0)
+    search = search_of(plan, learning_rate=0.02, weight_decay=0.0)
     store = RunStore.create(tmp_path / "run", {})
     run_search(search, store, listen_to_nothing)
     losses = [event["train_loss"] for event in store.events()]

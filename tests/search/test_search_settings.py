@@ -20,10 +20,14 @@ def test_settings_survive_json() -> None:
         embedding=2,
         epochs=None,
         minutes=0.5,
-        recipe=TrainRecipe("sgd", 0.05, "constant", 64),
+        recipe=TrainRecipe("sgd", 0.05, "constant", 64, 0.2, 0.25),
         retrain_epochs=None,
         seed=7,
         task="regression",
+        scaling="quantile",
+        class_weight="balanced",
+        pareto=True,
+        finalists=2,
     )
     assert SearchSettings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
 
@@ -40,6 +44,9 @@ def test_settings_survive_json() -> None:
         {"retrain_seeds": 0},
         {"threads": 0},
         {"seed": -1},
+        {"finalists": 0},
+        {"scaling": "log"},
+        {"limits": {"params": 2.5}},
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
@@ -55,6 +62,12 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
         {"learning_rate": 0.0},
         {"learning_rate": float("nan")},
         {"batch_size": 1},
+        {"weight_decay": -0.1},
+        {"weight_decay": float("nan")},
+        {"weight_decay": 2.0, "learning_rate": 0.5},
+        {"dropout": -0.1},
+        {"dropout": 1.0},
+        {"dropout": float("nan")},
     ],
 )
 def test_recipes_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:

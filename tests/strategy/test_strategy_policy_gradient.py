@@ -9,7 +9,8 @@ from scipy import stats
 
 from meritnas import tabular_space
 from meritnas.clock import Clock
-from meritnas.policy.laws import Conditional, Draw
+from meritnas.credit.baseline import Paired
+from meritnas.policy.laws import Conditional, Draw, Law, Rejection, Uncorrected
 from meritnas.policy.policy import Policy
 from meritnas.strategy.policy_gradient import PolicyGradient, score_gradient
 from meritnas.strategy.recipes import Problem, default_policy_rate, make_strategy
@@ -52,6 +53,76 @@ def test_the_expected_gradient_is_that_of_the_expected_reward_given_feasibility(
             for p, chance in zip(FITTING, chances.detach(), strict=True)
         )
         np.testing.assert_allclose(found, exact.numpy(), atol=1e-12)
+
+
+def mean_gradient(
+    law: Law, policy: Policy, rewards: dict[tuple[int, ...], float], baseline: float
+) -> np.ndarray:
+    """The exact mean of the score gradient over feasible draws."""
+    center = law.draw(policy, 1, np.random.default_rng(0)).center
+    rows = policy.probabilities()
+    weights = np.array([rows[0][a] * rows[1][b] for a, b in FITTING])
+    gradients = [
+        score_gradient(Draw(np.array([p]), center, None), [rewards[p] - baseline]) for p in FITTING
+    ]
+    return np.array(weights / weights.sum() @ np.array(gradients))
+
+
+def test_without_the_probability_of_fitting_the_gradient_is_biased_by_the_mean_signal() -> None:
+    rng = np.random.default_rng(1)
+    policy = Policy((3, 3), 0.1)
+    policy.logits.copy_(torch.from_numpy(rng.normal(size=6)))
+    rewards = {picks: float(rng.normal()) for picks in FITTING}
+
+    logits = policy.logits.clone().requires_grad_()
+    rows = logits.view(2, 3).log_softmax(dim=1)
+    chances = torch.stack([rows[0, a] + rows[1, b] for a, b in FITTING]).exp()
+    expected_reward = (
+        chances @ torch.tensor(list(rewards.values()), dtype=torch.float64) / chances.sum()
+    )
+    (exact,) = torch.autograd.grad(expected_reward, logits, retain_graph=True)
+    (slope,) = torch.autograd.grad(chances.sum().log(), logits)
+    mean = float(expected_reward.detach())
+
+    for baseline in (mean - 1.0, mean, mean + 0.3):
+        corrected = mean_gradient(Rejection(FEASIBLE), policy, rewards, baseline)
+        np.testing.assert_allclose(corrected, exact.numpy(), atol=1e-12)
+        uncorrected = mean_gradient(Uncorrected(FEASIBLE), policy, rewards, baseline)
+        bias = (mean - baseline) * slope.numpy()
+        np.testing.assert_allclose(uncorrected - exact.numpy(), bias, atol=1e-12)
+    assert float(slope.abs().max()) > 0.05
+
+
+def test_rewards_below_average_drive_an_uncorrected_policy_out_of_the_feasible_set() -> None:
+    equal = dict.fromkeys(FITTING, 0.2)  # no network is better than another
+    chances = {}
+    for name, law in (("exact", Rejection(FEASIBLE)), ("uncorrected", Uncorrected(FEASIBLE))):
+        policy = Policy((3, 3), 0.05)
+        for _ in range(50):
+            policy.ascend(mean_gradient(law, policy, equal, 0.5))
+        chances[name] = FEASIBLE.probability(policy.rows())
+    uniform = len(FITTING) / len(EVERY)
+    assert abs(chances["exact"] - uniform) < 1e-9
+    assert chances["uncorrected"] < 0.1 * uniform
+
+
+def test_paired_rewards_need_no_probability_of_fitting() -> None:
+    policy = Policy((3, 3), 0.1)
+    policy.logits.copy_(torch.from_numpy(np.random.default_rng(2).normal(size=6)))
+    picks = np.array(FITTING[:4])
+    rewards = [0.3, -0.2, 0.9, 0.4]
+    found = {}
+    for law in (Rejection(FEASIBLE), Uncorrected(FEASIBLE)):
+        center = law.draw(policy, 1, np.random.default_rng(0)).center
+        drawn = Draw(picks, center, None)
+        for name, signals in (("paired", Paired().signals(rewards)), ("plain", rewards)):
+            found[type(law).__name__, name] = score_gradient(drawn, signals)
+    gaps = {
+        name: np.abs(found["Rejection", name] - found["Uncorrected", name]).max()
+        for name in ("paired", "plain")
+    }
+    assert gaps["paired"] < 1e-12
+    assert gaps["plain"] > 0.01
 
 
 def paths(strategy: Any, n: int) -> np.ndarray:

@@ -70,7 +70,7 @@ def test_the_absolute_reward_mostly_does_not() -> None:
     assert found["3-3"] >= 0.5 * SEEDS
 
 
-@pytest.mark.parametrize("sampling", ["rejection", "monte-carlo"])
+@pytest.mark.parametrize("sampling", ["rejection", "monte-carlo", "uncorrected"])
 def test_the_papers_own_sampling_ends_feasible_too(sampling: str) -> None:
     drawn = {"mc_samples": 5} if sampling == "monte-carlo" else {}
     found = ends("tabnas", seeds=6, sampling=sampling, final="largest", **drawn)

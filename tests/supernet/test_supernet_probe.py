@@ -12,8 +12,11 @@ from meritnas.supernet.gates import one_path
 from meritnas.supernet.probe import Probe
 
 
-def mean_square(outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    return (outputs[:, 0] - target).square().mean()
+def mean_square(
+    outputs: torch.Tensor, target: torch.Tensor, weights: torch.Tensor | None = None
+) -> torch.Tensor:
+    losses = (outputs[:, 0] - target).square()
+    return losses.mean() if weights is None else (losses * weights).mean()
 
 
 def part(rows: int, seed: int) -> Part:

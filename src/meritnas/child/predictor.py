@@ -11,7 +11,7 @@ from torch import nn
 from meritnas.child.train import outputs_of
 from meritnas.data.encoder import TableEncoder
 from meritnas.data.task import Task
-from meritnas.errors import StoreError
+from meritnas.errors import StoreError, UsageError
 from meritnas.search.settings import SearchSettings
 from meritnas.search.setup import make_family
 from meritnas.search.store import RunStore
@@ -50,11 +50,16 @@ class Predictor:
         return pd.DataFrame(columns)
 
 
-def load_predictor(run: Path | str) -> Predictor:
-    """The trained network of a run."""
+def load_predictor(run: Path | str, network: str | None = None) -> Predictor:
+    """The trained network of a run.
+
+    Args:
+        run: its folder.
+        network: the architecture of one on the run's trade-off curve instead, such as "16-8-8".
+    """
     store = RunStore.open(Path(run))
     encoder, task = read_preprocessing(store)
-    weights, metadata = store.read_weights("model.safetensors")
+    weights, metadata = _holder(store, network).read_weights("model.safetensors")
     settings = store.decode("config.json", lambda c: SearchSettings.from_json(c["settings"]))
     module = make_family(settings, encoder, task).child(metadata.get("architecture", ""))
     try:
@@ -65,6 +70,18 @@ def load_predictor(run: Path | str) -> Predictor:
             f"meritnas retrain {store.folder}"
         ) from error
     return Predictor(encoder, task, module)
+
+
+def _holder(store: RunStore, network: str | None) -> RunStore:
+    """The folder with the weights of a network: the run's own, or one within it."""
+    if network is None:
+        return store
+    rows = store.read_json("result.json").get("pareto", [])
+    folders = {str(row["architecture"]): str(row["folder"]) for row in rows}
+    if network not in folders:
+        known = ", ".join(folders) or "none: it was made without --pareto"
+        raise UsageError(f"no network {network} on the curve of {store.folder}; there are {known}")
+    return store.inside(folders[network]) if folders[network] else store
 
 
 def read_preprocessing(store: RunStore) -> tuple[TableEncoder, Task]:

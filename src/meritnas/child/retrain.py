@@ -1,32 +1,43 @@
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from meritnas.child.metrics import score
-from meritnas.child.train import outputs_of, train_child
+from meritnas.child.race import Race, Training, best_of
+from meritnas.child.train import Trained, outputs_of, train_child
 from meritnas.data.bundle import Bundle
 from meritnas.families.family import Family
 from meritnas.search.recipe import TrainRecipe
 from meritnas.search.store import RunStore
-from meritnas.space.architecture import Architecture
+
+_WORTH_BEGINNING = 0.9
+"""With less than this part of a training's time left, the next one is not begun."""
+
+Listener = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
 class Retrained:
-    """The chosen architecture, trained from scratch several times.
+    """What won the race of networks trained from scratch.
 
     Attributes:
-        test: metric -> mean over the seeds on the held-out test part.
-        test_spread: metric -> standard deviation over the seeds (0 for a single one).
-        results: for each seed its validation loss, best epoch and test scores.
+        race: as it was run, which is shorter than planned where the time was over.
+        architecture: the winner.
+        test: metric -> mean over the winner's trainings on the held-out test part; empty where
+            there is no such part.
+        test_spread: metric -> standard deviation over them (0 for a single one).
+        results: every training: architecture, dropout, seed, losses, best epoch, test scores.
         seconds: how long all of them took.
     """
 
+    race: Race
+    architecture: str
     test: dict[str, float]
     test_spread: dict[str, float]
     results: tuple[dict[str, Any], ...]
@@ -35,85 +46,129 @@ class Retrained:
 
 def retrain_child(
     family: Family,
-    architecture: Architecture,
+    race: Race,
     bundle: Bundle,
     recipe: TrainRecipe,
-    epochs: int,
-    seeds: list[int],
     store: RunStore,
-    listen: Callable[[dict[str, Any]], None],
+    listen: Listener,
+    seconds: float = math.inf,
+    reserves: Sequence[str] = (),
 ) -> Retrained:
-    """Train the architecture from scratch for every seed; the run keeps the best of them.
+    """Run the race; the run keeps the weights of the best training.
 
-    Which one is best is told by the validation loss; the test part is only scored. Finished
-    seeds are kept in `retrain.json`, so an interrupted retraining goes on with the next one; the
-    run's trained network is replaced when all of them are done.
+    Validation rows decide everything; the test part is only scored. Finished trainings are kept
+    in `retrain.json`, so an interrupted race goes on with the next one; the run's trained
+    network is replaced when all of them are done.
+
+    Where they take longer than `seconds` in all, because the machine has become slower since
+    the race was planned, a training ends with its epoch and the race with that training. Where
+    there is time left, `reserves` join in, unless the winner is to be trained by further seeds.
     """
-    results: list[dict[str, Any]] = []
-    plan = {"architecture": architecture.text, "epochs": epochs, "seeds": seeds}
-    if store.has("retrain.json"):
-        saved = store.read_json("retrain.json", "plan", "results")
-        done = len(saved["results"]) == len(seeds) and store.has("model.safetensors")
-        if saved["plan"] == plan and (done or store.has("retrain.safetensors")):
-            results = saved["results"]
-    spent = float(store.read_json("timing.json", "retrain")["retrain"]) if results else 0.0
-    store.write_json("retrain.json", {"plan": plan, "results": results})
-    for number in range(len(results), len(seeds)):
+    waiting = [text for text in reserves if text not in race.finalists]
+    results, spent = _kept(race, store)
+    store.write_json("retrain.json", {"plan": race.to_json(), "results": results})
+    while (training := race.next(results)) is not None:
         begun = time.perf_counter()
-        module = family.child(architecture, seed=seeds[number]).to(bundle.train.inputs.device)
-
-        def tell(epoch: int, number: int = number) -> None:
-            listen(
-                {
-                    "kind": "retrain",
-                    "step": number * epochs + epoch,
-                    "steps": len(seeds) * epochs,
-                    "seed": seeds[number],
-                    "epoch": epoch,
-                }
-            )
-
-        trained = train_child(
-            module,
-            bundle.train,
-            bundle.valid,
-            bundle.task.loss,
-            recipe,
-            epochs,
-            seeds[number],
-            tell,
-        )
-        results.append(
-            {
-                "seed": seeds[number],
-                "valid_loss": trained.valid_loss,
-                "best_epoch": trained.best_epoch,
-                "train_losses": list(trained.train_losses),
-                "valid_losses": list(trained.valid_losses),
-                "test": score(
-                    bundle.task, outputs_of(trained.module, bundle.test.inputs), bundle.test.target
-                ),
-            }
-        )
-        if trained.valid_loss <= min(result["valid_loss"] for result in results):
+        end = begun + seconds - spent
+        trained = _train(training, family, race, bundle, recipe, len(results), listen, end)
+        results.append(_result(training, trained, bundle))
+        if best_of(results) is results[-1]:
             store.write_weights(
                 "retrain.safetensors",
                 dict(trained.module.state_dict()),
-                {"architecture": architecture.text},
+                {"architecture": training.architecture},
             )
-        spent += time.perf_counter() - begun
+        took = time.perf_counter() - begun
+        spent += took
+        if spent + _WORTH_BEGINNING * took > seconds:
+            race = race.cut(len(results))
+        elif waiting and len(race.seeds) == 1 and race.next(results) is None:
+            race = race.joined_by(waiting.pop(0))
         # Apart from the results, which are the same however often the training was interrupted.
         store.write_json("timing.json", {"retrain": spent})
-        store.write_json("retrain.json", {"plan": plan, "results": results})
+        store.write_json("retrain.json", {"plan": race.to_json(), "results": results})
     store.rename("retrain.safetensors", "model.safetensors")
-    names = list(results[0]["test"])
-    values = {name: [result["test"][name] for result in results] for name in names}
+    return summarise(race, results, spent)
+
+
+def summarise(race: Race, results: list[dict[str, Any]], seconds: float) -> Retrained:
+    """The outcome of a race that is over."""
+    winners = race.winners(results)
+    values = {name: [one["test"][name] for one in winners] for name in winners[0]["test"]}
     return Retrained(
+        race=race,
+        architecture=winners[0]["architecture"],
         test={name: float(np.mean(found)) for name, found in values.items()},
         test_spread={
             name: float(np.std(found, ddof=1)) if len(found) > 1 else 0.0
             for name, found in values.items()
         },
         results=tuple(results),
-        seconds=spent,
+        seconds=seconds,
     )
+
+
+def _kept(race: Race, store: RunStore) -> tuple[list[dict[str, Any]], float]:
+    """The trainings that an interrupted race has finished, and how long they took."""
+    if not store.has("retrain.json"):
+        return [], 0.0
+    saved = store.read_json("retrain.json", "plan", "results")
+    done = len(saved["results"]) == race.trainings and store.has("model.safetensors")
+    if saved["plan"] != race.to_json() or not (done or store.has("retrain.safetensors")):
+        return [], 0.0
+    results: list[dict[str, Any]] = saved["results"]
+    spent = float(store.read_json("timing.json", "retrain")["retrain"]) if results else 0.0
+    return results, spent
+
+
+def _train(
+    training: Training,
+    family: Family,
+    race: Race,
+    bundle: Bundle,
+    recipe: TrainRecipe,
+    number: int,
+    listen: Listener,
+    end: float,
+) -> Trained:
+    module = family.child(training.architecture, seed=training.seed, dropout=training.dropout)
+
+    def tell(epoch: int) -> bool:
+        listen(
+            {
+                "kind": "retrain",
+                "step": number * race.epochs + epoch,
+                "steps": race.trainings * race.epochs,
+                "architecture": training.architecture,
+                "seed": training.seed,
+                "epoch": epoch,
+            }
+        )
+        return time.perf_counter() > end
+
+    return train_child(
+        module.to(bundle.train.inputs.device),
+        bundle.train,
+        bundle.valid,
+        bundle.task.loss,
+        recipe,
+        race.epochs,
+        training.seed,
+        tell,
+    )
+
+
+def _result(training: Training, trained: Trained, bundle: Bundle) -> dict[str, Any]:
+    test = bundle.test
+    return {
+        "architecture": training.architecture,
+        "dropout": training.dropout,
+        "seed": training.seed,
+        "valid_loss": trained.valid_loss,
+        "best_epoch": trained.best_epoch,
+        "train_losses": list(trained.train_losses),
+        "valid_losses": list(trained.valid_losses),
+        "test": score(bundle.task, outputs_of(trained.module, test.inputs), test.target)
+        if len(test)
+        else {},
+    }

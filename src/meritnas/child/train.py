@@ -10,11 +10,13 @@ from torch import Tensor, nn
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
 from meritnas.errors import DivergedError
-from meritnas.search.recipe import TrainRecipe
+from meritnas.families.family import seeded
+from meritnas.search.block_optimizer import decay_matrices
+from meritnas.search.recipe import ADAM_EPS, TrainRecipe
 
 _ROWS_AT_ONCE = 8192
 
-Loss = Callable[[Tensor, Tensor], Tensor]
+Loss = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def train_child(
     recipe: TrainRecipe,
     epochs: int,
     seed: int,
-    after_epoch: Callable[[int], None] | None = None,
+    after_epoch: Callable[[int], bool | None] | None = None,
 ) -> Trained:
     """Train a network alone and keep the epoch with the smallest validation loss.
 
@@ -52,14 +54,29 @@ def train_child(
         module: fresh; trained in place.
         train: rows to learn from.
         valid: rows that choose the epoch.
-        loss: (outputs, target) -> mean loss.
+        loss: (outputs, target, weights) -> mean loss.
         recipe: optimiser, learning rate, schedule, batch size.
         epochs: passes over `train`.
         seed: the order of batches.
-        after_epoch: told the number of each finished epoch.
+        after_epoch: told the number of each finished epoch; training ends there if it returns True.
     """
+    with seeded(seed):  # dropout draws from torch's own generator
+        return _train(module, train, valid, loss, recipe, epochs, seed, after_epoch)
+
+
+def _train(
+    module: nn.Module,
+    train: Part,
+    valid: Part,
+    loss: Loss,
+    recipe: TrainRecipe,
+    epochs: int,
+    seed: int,
+    after_epoch: Callable[[int], bool | None] | None,
+) -> Trained:
     stream = BatchStream(train, recipe.batch_size, seed)
     optimizer = make_optimizer(module, recipe)
+    weights = [param.detach() for param in module.parameters()]
     steps = stream.steps_per_epoch * epochs
     done = 0
     best: dict[str, Tensor] = {}
@@ -69,24 +86,29 @@ def train_child(
     for epoch in range(1, epochs + 1):
         total = torch.zeros((), device=train.target.device)
         for _ in range(stream.steps_per_epoch):
+            rate = recipe.rate_at(done, steps)
             for group in optimizer.param_groups:
-                group["lr"] = recipe.rate_at(done, steps)
+                group["lr"] = rate
             batch = stream.next()
             optimizer.zero_grad(set_to_none=True)
-            value = loss(module(batch.inputs), batch.target)
+            value = loss(module(batch.inputs), batch.target, batch.weights)
             value.backward()
+            if recipe.weight_decay:
+                decay_matrices(weights, recipe.decay_at(rate))
             optimizer.step()
             total += value.detach()
             done += 1
         train_losses.append(float(total) / stream.steps_per_epoch)
-        valid_losses.append(float(loss(outputs_of(module, valid.inputs), valid.target)))
+        valid_losses.append(
+            float(loss(outputs_of(module, valid.inputs), valid.target, valid.weights))
+        )
         if not math.isfinite(train_losses[-1] + valid_losses[-1]):
             raise DivergedError
         if valid_losses[-1] < best_loss:
             best_epoch, best_loss = epoch, valid_losses[-1]
             best = {name: value.detach().clone() for name, value in module.state_dict().items()}
-        if after_epoch is not None:
-            after_epoch(epoch)
+        if after_epoch is not None and after_epoch(epoch):
+            break
     module.load_state_dict(best)
     return Trained(module, best_epoch, best_loss, tuple(train_losses), tuple(valid_losses))
 
@@ -98,16 +120,17 @@ def make_optimizer(module: nn.Module, recipe: TrainRecipe) -> torch.optim.Optimi
         return torch.optim.SGD(
             module.parameters(), lr=recipe.learning_rate, momentum=0.9, fused=fused
         )
-    return torch.optim.Adam(module.parameters(), lr=recipe.learning_rate, eps=1e-3, fused=fused)
+    return torch.optim.Adam(module.parameters(), lr=recipe.learning_rate, eps=ADAM_EPS, fused=fused)
 
 
 @torch.no_grad()
 def outputs_of(module: nn.Module, inputs: Tensor) -> Tensor:
     """Outputs [n, outputs] for any number of rows, computed some thousands at a time."""
+    was_training = module.training
     module.eval()
     parts = [
         module(inputs[start : start + _ROWS_AT_ONCE])
         for start in range(0, max(1, len(inputs)), _ROWS_AT_ONCE)
     ]
-    module.train()
+    module.train(was_training)
     return torch.cat(parts)

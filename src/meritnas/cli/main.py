@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from meritnas.cli.columns_command import columns
 from meritnas.cli.list_command import make_list
 from meritnas.cli.predict_command import predict
 from meritnas.cli.retrain_command import retrain
@@ -29,6 +30,7 @@ def make_app() -> typer.Typer:
     app.command()(search)
     app.command()(retrain)
     app.command()(predict)
+    app.command()(columns)
     app.add_typer(make_list(), name="list")
     return app
 

@@ -24,11 +24,26 @@ Data = Annotated[
     ),
 ]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder that a search wrote.")]
+SkipBadRows = Annotated[
+    bool | None,
+    typer.Option("--skip-bad-rows", help="Leave out rows of a file with too many fields."),
+]
 Target = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column to predict.")]
 MaxParams = Annotated[
     int | None, typer.Option(help="Most parameters the network may have, embeddings included.")
 ]
 MaxFlops = Annotated[int | None, typer.Option(help="Most multiply-adds a row may take.")]
+MaxSizeKb = Annotated[
+    float | None, typer.Option(help="Most kilobytes (1,000 bytes) the stored network may have.")
+]
+MaxLatencyMs = Annotated[
+    float | None,
+    typer.Option(help="Most milliseconds a row may take on this machine, by timed layers."),
+]
+Pareto = Annotated[
+    bool | None,
+    typer.Option("--pareto", help="Also find networks for a ladder of smaller limits."),
+]
 StrategyName = Annotated[
     str | None, typer.Option(help="How to search.", show_default="tabnas", metavar="NAME")
 ]
@@ -85,7 +100,7 @@ BatchSize = Annotated[
 ]
 LearningRate = Annotated[
     float | None,
-    typer.Option(help="Of the weights.", show_default="0.002", rich_help_panel=_TRAINING),
+    typer.Option(help="Of the weights.", show_default="0.01", rich_help_panel=_TRAINING),
 ]
 Optimizer = Annotated[
     Literal["adam", "sgd"] | None,
@@ -95,27 +110,64 @@ Schedule = Annotated[
     Literal["cosine", "constant"] | None,
     typer.Option(help="Of the learning rate.", show_default="cosine", rich_help_panel=_TRAINING),
 ]
+WeightDecay = Annotated[
+    float | None,
+    typer.Option(help="How fast matrices shrink.", show_default="0.3", rich_help_panel=_TRAINING),
+]
+Dropout = Annotated[
+    float | None,
+    typer.Option(
+        help="Share of units left out, when trained alone.",
+        show_default="0 and 0.1 are tried",
+        rich_help_panel=_TRAINING,
+    ),
+]
+Scaling = Annotated[
+    Literal["auto", "standard", "quantile"] | None,
+    typer.Option(
+        help="Of numbers: standard, quantile, or auto to try both.",
+        show_default="auto",
+        metavar="KIND",
+        rich_help_panel=_TRAINING,
+    ),
+]
+ClassWeight = Annotated[
+    Literal["balanced"] | None,
+    typer.Option(
+        help="balanced: classes count alike, however rare.",
+        metavar="KIND",
+        rich_help_panel=_TRAINING,
+    ),
+]
+Finalists = Annotated[
+    int | None,
+    typer.Option(
+        help="How many of the search's favourites are trained alone.",
+        show_default="3",
+        rich_help_panel=_TRAINING,
+    ),
+]
 RetrainEpochs = Annotated[
     int | None,
     typer.Option(
-        help="Passes of the found network.",
-        show_default="60, more on small tables",
+        help="Passes of a network trained alone.",
+        show_default="40, more on small tables",
         rich_help_panel=_TRAINING,
     ),
 ]
 RetrainSeeds = Annotated[
     int | None,
     typer.Option(
-        help="How often the found network is trained, for the spread of its score.",
+        help="How often the winner is trained, for the spread of its score.",
         show_default="3",
         rich_help_panel=_TRAINING,
     ),
 ]
 
 Sampling = Annotated[
-    Literal["conditional", "rejection", "monte-carlo"] | None,
+    Literal["conditional", "rejection", "monte-carlo", "uncorrected"] | None,
     typer.Option(
-        help="How networks are drawn: conditional, rejection or monte-carlo.",
+        help="How networks are drawn: conditional, rejection, monte-carlo or uncorrected.",
         metavar="LAW",
         rich_help_panel=_STRATEGY,
     ),

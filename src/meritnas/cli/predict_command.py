@@ -27,12 +27,18 @@ def predict(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A table with the columns of the search.")
     ],
+    network: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WIDTHS", help="Another network of the run's trade-off curve.", show_default=""
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A CSV file.", show_default="standard output"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the --out file.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No scores.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No scores, no notes.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object instead of CSV.")
     ] = False,
@@ -47,9 +53,12 @@ def predict(
 
         from meritnas.child.predictor import load_predictor  # here: --help must not wait for torch
 
-        predictor = load_predictor(run)
-        frame = _read(file)
+        predictor = load_predictor(run, network)
+        frame = _read(file, predictor)
         answers = predictor.table(frame)
+        if not quiet:
+            for text in predictor.encoder.unfamiliar(frame):
+                say(f"note: {text}")
         scores = _scores(predictor, frame, quiet=quiet)
         if out is not None:
             _write_whole(out, answers.to_csv(index=False))
@@ -59,11 +68,13 @@ def predict(
             _write_out(answers.to_csv(index=False))
 
 
-def _read(file: str) -> pd.DataFrame:
+def _read(file: str, predictor: Predictor) -> pd.DataFrame:
     from meritnas.data.bundled import BUNDLED, load_bundled
     from meritnas.data.table import read_table
 
-    return load_bundled(file)[0] if file in BUNDLED else read_table(Path(file).expanduser())
+    if file in BUNDLED:
+        return load_bundled(file)[0]
+    return read_table(Path(file).expanduser(), decimal=predictor.encoder.decimal)
 
 
 def _scores(predictor: Predictor, frame: pd.DataFrame, *, quiet: bool) -> dict[str, float]:

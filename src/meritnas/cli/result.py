@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
 
 from meritnas.cli.speech import predict_command
+from meritnas.report.pareto_table import pareto_table
 from meritnas.report.summary import summary_table
 
 
@@ -16,5 +18,11 @@ def print_result(summary: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(summary))
         return
-    Console(highlight=False).print(summary_table(summary))
+    console = Console(highlight=False)
+    console.print(summary_table(summary))
+    if summary.get("pareto"):
+        console.print(pareto_table(summary["pareto"]))
+        figure = Path(summary["run"]) / "pareto.png"
+        if figure.is_file():
+            typer.echo(f"figure: {figure}")
     typer.echo(f"predict with: {predict_command(summary['run'])}")

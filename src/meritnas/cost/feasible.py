@@ -159,16 +159,17 @@ def _log_softmax(row: np.ndarray) -> np.ndarray:
 def _check_limit(space: Space, limit: Limit, terms: CostTerms) -> None:
     least, picks = cheapest(terms)
     if limit.maximum < least:
+        embeddings = ", such as embeddings, which can be made narrower"
         fixed = (
-            f" ({terms.constant:,} of them in every network, such as embeddings, which can be "
-            "made narrower)"
+            f" ({terms.text(terms.constant)} of them in every network"
+            f"{embeddings if 'parameters' in terms.unit else ''})"
             if 2 * terms.constant > least
             else ""
         )
         raise InfeasibleError(
-            f"the limit of {limit.maximum:,} {terms.unit} is below the cheapest network, "
-            f"{space.architecture(picks)} with {least:,}{fixed}; set the limit to {least:,} or "
-            "more, or offer smaller options"
+            f"the limit of {terms.text(limit.maximum)} {terms.unit} is below the cheapest network, "
+            f"{space.architecture(picks)} with {terms.text(least)}{fixed}; set the limit to "
+            f"{terms.text(least)} or more, or offer smaller options"
         )
 
 

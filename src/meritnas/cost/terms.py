@@ -18,12 +18,20 @@ class CostTerms:
         pair: for each decision but the last an integer array [options, options of the next], or
             None where neighbours do not interact.
         unit: what is counted, for messages: "parameters".
+        a_unit: how much of the cost makes one such unit.
     """
 
     constant: int
     single: tuple[np.ndarray, ...]
     pair: tuple[np.ndarray | None, ...]
     unit: str
+    a_unit: int = 1
+
+    def text(self, amount: int) -> str:
+        """An amount of this cost, for people."""
+        if self.a_unit == 1:
+            return f"{amount:,}"
+        return f"{amount / self.a_unit:,.{len(str(self.a_unit)) - 1}f}"
 
     def of(self, picks: np.ndarray) -> np.ndarray:
         """Costs [n] of a pick matrix [n, decisions]."""
@@ -35,6 +43,16 @@ class CostTerms:
                 total += table[picks[:, i], picks[:, i + 1]]
         return total
 
+    def scaled(self, factor: int, extra: int, unit: str, a_unit: int = 1) -> CostTerms:
+        """This cost times a factor plus something that every architecture costs."""
+        return CostTerms(
+            self.constant * factor + extra,
+            tuple(term * factor for term in self.single),
+            tuple(None if table is None else table * factor for table in self.pair),
+            unit,
+            a_unit,
+        )
+
     def restrict(self, kept: Sequence[np.ndarray]) -> CostTerms:
         """The same cost on a space that keeps only these option indices of each decision."""
         pairs = tuple(
@@ -42,7 +60,7 @@ class CostTerms:
             for i, table in enumerate(self.pair)
         )
         single = tuple(term[k] for term, k in zip(self.single, kept, strict=True))
-        return CostTerms(self.constant, single, pairs, self.unit)
+        return CostTerms(self.constant, single, pairs, self.unit, self.a_unit)
 
     def steps(self) -> tuple[np.ndarray, ...]:
         """The terms as steps along the chain of decisions.

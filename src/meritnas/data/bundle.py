@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import torch
+from sklearn.utils.class_weight import compute_sample_weight
 from torch import Tensor
 
+from meritnas.data.bundled import BUNDLED
 from meritnas.data.encoder import TableEncoder
+from meritnas.data.labels import guess_note, rarity_note
 from meritnas.data.source import Source
-from meritnas.data.split import split_rows
+from meritnas.data.split import Split, split_rows
 from meritnas.data.task import Task
+from meritnas.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -19,17 +24,25 @@ class Part:
     Attributes:
         inputs: Float32 [n, width], laid out as `TableEncoder.transform` says.
         target: [n], float32 for binary and regression, int64 for multiclass.
+        weights: Float32 [n], how much each row counts, 1 on average; None where all count alike.
     """
 
     inputs: Tensor
     target: Tensor
+    weights: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.target)
 
+    def slice(self, start: int, end: int) -> Part:
+        """Returns the rows from `start` up to `end`."""
+        weights = None if self.weights is None else self.weights[start:end]
+        return Part(self.inputs[start:end], self.target[start:end], weights)
+
     def to(self, device: torch.device | str) -> Part:
         """Returns the part with its tensors on a device."""
-        return Part(self.inputs.to(device), self.target.to(device))
+        weights = None if self.weights is None else self.weights.to(device)
+        return Part(self.inputs.to(device), self.target.to(device), weights)
 
 
 @dataclass(frozen=True)
@@ -58,33 +71,104 @@ class Bundle:
         return replace(self, train=train, valid=valid, test=test)
 
 
-def make_bundle(source: Source, seed: int, kind: str | None = None) -> Bundle:
-    """Finds the task, splits the rows, and encodes them by what the train rows say.
+@dataclass(frozen=True)
+class Outline:
+    """What is settled about a table before its columns are looked at.
+
+    Attributes:
+        task: What is predicted.
+        split: Which rows are for what.
+        weights: How much each row counts, float64 [n]; None where all count alike.
+        notes: What a user should know about the target, a sentence each.
+    """
+
+    task: Task
+    split: Split
+    weights: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+
+
+def outline_table(
+    source: Source,
+    seed: int,
+    kind: str | None = None,
+    class_weight: str | None = None,
+) -> Outline:
+    """Finds the task and splits the rows.
 
     Args:
         source: The table.
         seed: Seed of the split.
         kind: "classification" or "regression" to settle the task, None to find out.
+        class_weight: "balanced" for classes that count alike however many rows they have.
 
     Raises:
-        DataError: The table cannot be learned from.
+        DataError: The target cannot be learned.
     """
     values = source.frame[source.target]
     # The classes must be known to split by them, the train rows to scale a regression target.
     task = Task.find(values, np.arange(len(values)), kind)
     labels = None if task.kind == "regression" else task.encode(values).numpy()
     split = split_rows(len(values), labels, seed)
-    if task.kind == "regression":
+    if labels is None:
         task = Task.find(values, split.train, kind)
+    guessed = kind is None and source.location not in BUNDLED
+    notes = [guess_note(values, task.classes)] if guessed else []
+    if class_weight is None:
+        notes += [] if labels is None else [rarity_note(values)]
+        return Outline(task, split, None, _filled(notes))
+    if class_weight != "balanced":
+        raise DataError(f"class_weight must be 'balanced', or left out, got '{class_weight}'")
+    if labels is None:
+        raise DataError(
+            f"class_weight weighs classes, but the target '{task.target}' is a number; leave it out"
+        )
+    return Outline(task, split, compute_sample_weight("balanced", labels), _filled(notes))
+
+
+def _filled(notes: list[str]) -> tuple[str, ...]:
+    return tuple(note for note in notes if note)
+
+
+def encode_table(
+    source: Source,
+    outline: Outline,
+    scaling: Literal["standard", "quantile"] = "standard",
+    most_categories: int | None = None,
+) -> Bundle:
+    """Encodes the rows by what the train rows say.
+
+    Args:
+        source: The table.
+        outline: Its task and split.
+        scaling: How numbers are scaled.
+        most_categories: The most categories a column keeps; None for no such bound.
+
+    Raises:
+        DataError: No column can be used, or a value is not what its column needs.
+    """
     features = source.frame.drop(columns=source.target)
-    encoder = TableEncoder.fit(features.iloc[split.train])
-    inputs = torch.from_numpy(encoder.transform(features))
-    target = task.encode(values)
+    split, task = outline.split, outline.task
+    encoder = TableEncoder.fit(features, split.train, scaling, most_categories)
+    target = task.encode(source.frame[source.target])
 
     def part(rows: np.ndarray) -> Part:
-        index = torch.from_numpy(rows)
-        return Part(inputs[index], target[index])
+        inputs = torch.from_numpy(encoder.transform(features, rows))
+        return Part(inputs, target[torch.from_numpy(rows)], _part_weights(outline.weights, rows))
 
     return Bundle(
         source.name, part(split.train), part(split.valid), part(split.test), encoder, task
     )
+
+
+def make_bundle(source: Source, seed: int, kind: str | None = None) -> Bundle:
+    """Outlines and encodes a table, with everything else as it is by default."""
+    return encode_table(source, outline_table(source, seed, kind))
+
+
+def _part_weights(weights: np.ndarray | None, rows: np.ndarray) -> Tensor | None:
+    """Returns the weights of some rows, 1 on average, so that losses keep their scale."""
+    if weights is None or not len(rows):
+        return None
+    own = weights[rows]
+    return torch.from_numpy((own / own.mean()).astype(np.float32))

@@ -13,6 +13,8 @@ Label: TypeAlias = str | int | float | bool
 
 _MOST_CLASSES = 50
 _LEAST_ROWS_OF_A_CLASS = 3
+_RARE_CLASS = 0.3
+"""A class with less than this part of an equal share of the rows is worth a note."""
 
 
 def is_classification(values: pd.Series) -> bool:
@@ -59,6 +61,34 @@ def find_classes(values: pd.Series) -> tuple[Label, ...]:
             "the class with another, or ask for regression if the target is a number"
         )
     return tuple(sorted(labels))
+
+
+def guess_note(values: pd.Series, classes: tuple[Label, ...]) -> str:
+    """Returns a sentence about a target that was guessed to have classes; empty if it surely has.
+
+    Args:
+        values: The target column.
+        classes: Its classes; empty for a number.
+    """
+    numeric = types.is_numeric_dtype(values.dtype) and not types.is_bool_dtype(values.dtype)
+    if not numeric or len(classes) <= 2:
+        return ""
+    return (
+        f"the target '{values.name}' has {len(classes)} distinct whole numbers, taken as classes; "
+        "to predict a number instead: --task regression"
+    )
+
+
+def rarity_note(values: pd.Series) -> str:
+    """Returns a sentence about the rarest class of a target; empty if it is not very rare."""
+    counts = values.astype(object).value_counts(normalize=True)
+    rarest, share = counts.index[-1], float(counts.iloc[-1])
+    if share >= _RARE_CLASS / len(counts):
+        return ""
+    return (
+        f"the class {rarest!r} of '{values.name}' has {100 * share:.2g} % of the rows; "
+        "to make classes count alike: --class-weight balanced"
+    )
 
 
 def target_numbers(values: pd.Series) -> np.ndarray:

@@ -3,31 +3,41 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterator
 
 SPACES = r"\s+"
 
 # In order of preference when two separators explain the file equally well: a tab hardly ever
 # occurs inside a value, a comma often does, and spaces do nearly always.
 _CANDIDATES = ("\t", ";", "|", ",", SPACES)
-_SAMPLE_CHARACTERS = 100_000
+_SAMPLE_BYTES = 100_000
 _SAMPLE_LINES = 20
 
+# Blanks within double quotes belong to the value.
+_SPACED_FIELD = re.compile(r'(?:"[^"]*"|\S)+')
 
-def find_separator(text: str) -> str | None:
+
+def find_separator(sample: str) -> str | None:
     """Finds what separates the fields of a text table whose first line is the header.
+
+    Args:
+        sample: The first lines.
 
     Returns:
         A single character, `SPACES` for runs of blanks, or None for a table of one column.
     """
-    sample = _sample(text)
     best: str | None = None
     best_score = (False, False, 0.0, 0)
     for separator in _CANDIDATES:
-        widths = [len(row) for row in split_rows_of(sample, separator)]
+        widths = [len(row) for row in split_rows(sample, separator)]
         if not widths or widths[0] < 2:
             continue
         body = widths[1:]
-        agreeing = sum(width == widths[0] for width in body) / max(1, len(body))
+        # Rows may have one field more than the header: row names, or a separator at the end.
+        agreeing = max(
+            sum(width == wanted for width in body) / max(1, len(body))
+            for wanted in (widths[0], widths[0] + 1)
+        )
         # Blanks occur in values of every kind of file, so they win only where nothing else fits.
         score = (agreeing >= 0.8, separator != SPACES, agreeing, widths[0])
         if best is None or score > best_score:
@@ -35,36 +45,48 @@ def find_separator(text: str) -> str | None:
     return best
 
 
-def split_rows_of(text: str, separator: str | None) -> list[list[str]]:
+def split_rows(text: str, separator: str | None) -> list[list[str]]:
     """Splits text into rows of fields, leaving out blank lines and respecting double quotes."""
-    if separator is None:
-        return [[line] for line in text.splitlines() if line.strip()]
-    if separator == SPACES:
-        # Blanks within double quotes belong to the value.
-        field = re.compile(r'(?:"[^"]*"|\S)+')
-        return [field.findall(line) for line in text.splitlines() if line.strip()]
-    reader = csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)
     rows: list[list[str]] = []
     try:
-        rows.extend(row for row in reader if row)
+        rows.extend(fields for _, fields in numbered_rows(text, separator))
     except csv.Error:
         # An open quote swallows the rest of the sample; the rows before it still tell enough.
         return rows
     return rows
 
 
-def first_rows(text: str, separator: str | None) -> list[list[str]]:
-    """Returns the header and the first few rows of a text table as fields."""
-    return split_rows_of(_sample(text), separator)
+def numbered_rows(text: str, separator: str | None) -> Iterator[tuple[int, list[str]]]:
+    """Splits text like `split_rows`, and tells the line that each row begins in, from 1."""
+    if separator is None or separator == SPACES:
+        for number, line in enumerate(io.StringIO(text), 1):
+            if line.strip():
+                yield number, [line.strip()] if separator is None else _spaced(line)
+        return
+    reader = csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)
+    begin = 1
+    for row in reader:
+        if len(row) > 1 or (row and row[0].strip()):
+            yield begin, row
+        begin = reader.line_num + 1
 
 
-def _sample(text: str) -> str:
-    lines: list[str] = []
+def head_of(content: bytes) -> str:
+    """Returns the first lines of a text in UTF-8, enough to see how it is written."""
+    lines: list[bytes] = []
     size = 0
-    for line in io.StringIO(text):
+    for line in io.BytesIO(content):
         # A table of many thousand columns has lines beyond the limit: take some of them anyway.
-        if size >= _SAMPLE_CHARACTERS and len(lines) >= _SAMPLE_LINES:
+        if size >= _SAMPLE_BYTES and len(lines) >= _SAMPLE_LINES:
             break
         lines.append(line)
         size += len(line)
-    return "".join(lines)
+    return b"".join(lines).decode()
+
+
+def _spaced(line: str) -> list[str]:
+    fields = _SPACED_FIELD.findall(line)
+    return [
+        field[1:-1] if len(field) > 1 and field[0] == field[-1] == '"' else field
+        for field in fields
+    ]

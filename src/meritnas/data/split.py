@@ -8,6 +8,7 @@ from meritnas.errors import DataError
 
 _LEAST_ROWS = 10
 _PARTS = 3
+_LEAST_ROWS_TO_TEST = 30
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,53 @@ def split_rows(
             part.append(piece)
     train_rows, valid_rows, test_rows = (np.sort(np.concatenate(part)) for part in parts)
     return Split(train_rows, valid_rows, test_rows)
+
+
+def split_few(n: int, labels: np.ndarray | None, seed: int, valid: float, test: float) -> Split:
+    """Splits any number of rows as well as they allow.
+
+    Shares may be 0. Classes of fewer than three rows are for training, and so is everything of
+    which a share is less than half a row; tables of under 30 rows keep none for testing. Where
+    nothing would be left to compare networks on, the train rows are that too.
+
+    Args:
+        n: Number of rows, at least 1.
+        labels: Class of each row [n], None for no classes.
+        seed: Seed of the shuffle.
+        valid: Share of the validation rows.
+        test: Share of the test rows.
+
+    Raises:
+        DataError: The shares leave nothing to train on.
+    """
+    if min(valid, test) < 0 or valid + test >= 1:
+        raise DataError(
+            f"shares valid={valid} and test={test} leave nothing to train on; "
+            "each must be at least 0 and their sum below 1"
+        )
+    generator = np.random.default_rng(seed)
+    share = test if n >= _LEAST_ROWS_TO_TEST else 0.0
+    parts: tuple[list[np.ndarray], ...] = ([], [], [])
+    for rows in _groups(n, labels):
+        shuffled = generator.permutation(rows)
+        # Where classes are stratified, those too rare for it are in one group of their own.
+        rare = labels is not None and _is_rare(labels, rows)
+        in_valid, in_test = (0, 0) if rare else _few(len(rows), valid, share)
+        cuts = [len(rows) - in_valid - in_test, len(rows) - in_test]
+        for part, piece in zip(parts, np.split(shuffled, cuts), strict=True):
+            part.append(piece)
+    train, held, tested = (np.sort(np.concatenate(part)) for part in parts)
+    return Split(train, held if len(held) or valid == 0 else train, tested)
+
+
+def _is_rare(labels: np.ndarray, rows: np.ndarray) -> bool:
+    return int((labels == labels[rows[0]]).sum()) < _PARTS
+
+
+def _few(rows: int, valid: float, test: float) -> tuple[int, int]:
+    """How many of some rows are for validation and testing, with at least one left to train on."""
+    in_valid = min(max(1, round(rows * valid)), rows - 1) if valid and rows > 1 else 0
+    return in_valid, min(round(rows * test), rows - 1 - in_valid)
 
 
 def _groups(n: int, labels: np.ndarray | None) -> list[np.ndarray]:

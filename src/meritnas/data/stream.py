@@ -17,10 +17,17 @@ class Batch:
     Attributes:
         inputs: Encoded rows, float32 [b, width].
         target: Encoded targets [b].
+        weights: How much each row counts [b], or None where all count alike.
     """
 
     inputs: Tensor
     target: Tensor
+    weights: Tensor | None = None
+
+    def first(self, rows: int) -> Batch:
+        """Returns the batch's first rows."""
+        weights = None if self.weights is None else self.weights[:rows]
+        return Batch(self.inputs[:rows], self.target[:rows], weights)
 
 
 class BatchStream:
@@ -59,9 +66,9 @@ class BatchStream:
         end = self._position + self._size
         rows = self._order[self._position : end]
         self._position = end
-        return Batch(
-            self._part.inputs.index_select(0, rows), self._part.target.index_select(0, rows)
-        )
+        part = self._part
+        weights = None if part.weights is None else part.weights.index_select(0, rows)
+        return Batch(part.inputs.index_select(0, rows), part.target.index_select(0, rows), weights)
 
     def state_dict(self) -> dict[str, Any]:
         """Returns where the stream stands, as tensors and integers only."""

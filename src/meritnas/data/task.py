@@ -93,18 +93,24 @@ class Task:
             )
         return torch.from_numpy(codes.astype(np.float32 if self.kind == "binary" else np.int64))
 
-    def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
+    def loss(self, outputs: Tensor, target: Tensor, weights: Tensor | None = None) -> Tensor:
         """Returns the mean loss, a scalar.
 
         Args:
             outputs: What the network says [n, outputs].
             target: Encoded targets [n].
+            weights: How much each row counts [n], 1 on average over the part; None for 1 each.
         """
+        reduction = "mean" if weights is None else "none"
         if self.kind == "binary":
-            return functional.binary_cross_entropy_with_logits(outputs[:, 0], target)
-        if self.kind == "multiclass":
-            return functional.cross_entropy(outputs, target)
-        return functional.mse_loss(outputs[:, 0], target)
+            losses = functional.binary_cross_entropy_with_logits(
+                outputs[:, 0], target, reduction=reduction
+            )
+        elif self.kind == "multiclass":
+            losses = functional.cross_entropy(outputs, target, reduction=reduction)
+        else:
+            losses = functional.mse_loss(outputs[:, 0], target, reduction=reduction)
+        return losses if weights is None else (losses * weights).mean()
 
     def probabilities(self, outputs: Tensor) -> Tensor:
         """Turns outputs [n, outputs] into class probabilities [n, classes].

@@ -12,7 +12,7 @@ from torch import nn
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, Limit
-from meritnas.errors import SpaceError
+from meritnas.errors import SpaceError, UsageError
 from meritnas.space.architecture import Architecture
 from meritnas.space.space import Space
 from meritnas.supernet.supernet import Supernet
@@ -39,8 +39,13 @@ class Family(ABC):
         """Fresh shared weights of all options."""
 
     @abstractmethod
-    def child(self, architecture: Architecture | str, seed: int = 0) -> nn.Module:
-        """The stand-alone network of one architecture with fresh weights: a plain torch Module."""
+    def child(
+        self, architecture: Architecture | str, seed: int = 0, dropout: float = 0.0
+    ) -> nn.Module:
+        """The stand-alone network of one architecture with fresh weights: a plain torch Module.
+
+        Dropout changes how it trains, not what it holds: its weights have the same names.
+        """
 
     @abstractmethod
     def restrict(self, kept: Sequence[np.ndarray]) -> Self:
@@ -67,9 +72,16 @@ class Family(ABC):
         max_params: int | None = None,
         max_flops: int | None = None,
         max_params_paper: int | None = None,
+        max_size_kb: float | None = None,
+        max_latency_ms: float | None = None,
     ) -> FeasibleSet:
         """The architectures within these limits; without any, all of them."""
-        asked = {"params": max_params, "flops": max_flops, "params-paper": max_params_paper}
+        asked = {
+            "params": max_params,
+            "flops": max_flops,
+            "params-paper": max_params_paper,
+            **fine_limits(max_size_kb, max_latency_ms),
+        }
         return self.within({name: most for name, most in asked.items() if most is not None})
 
     def within(self, limits: Mapping[str, int]) -> FeasibleSet:
@@ -85,6 +97,21 @@ class Family(ABC):
     def as_architecture(self, architecture: Architecture | str) -> Architecture:
         """An architecture of this space, from one or from its text."""
         return self.parse(architecture) if isinstance(architecture, str) else architecture
+
+
+def fine_limits(max_size_kb: float | None, max_latency_ms: float | None) -> dict[str, int | None]:
+    """Limits in users' units as whole numbers of the costs' units, bytes and microseconds.
+
+    A kilobyte is 1,000 bytes: what keeps this limit keeps it at 1,024 too.
+    """
+    asked = {"size": ("max_size_kb", max_size_kb), "latency": ("max_latency_ms", max_latency_ms)}
+    found: dict[str, int | None] = {}
+    for cost, (name, value) in asked.items():
+        if value is not None and not 0 < value < math.inf:
+            raise UsageError(f"{name} must be above 0 and finite, got {value}")
+        # Rounded first: 1.001 * 1000 is a little less than 1001.
+        found[cost] = None if value is None else int(round(value * 1000, 6))
+    return found
 
 
 @contextmanager

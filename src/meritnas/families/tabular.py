@@ -2,17 +2,21 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError
+from meritnas.families.dropout import PooledDropout
 from meritnas.families.family import Family, seeded
+from meritnas.families.latency import microseconds
+from meritnas.families.stored_size import BYTES_A_WEIGHT, header_bytes
 from meritnas.families.table_inputs import EmbedTable, TableInputs, as_table_inputs, check_widths
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option
@@ -63,11 +67,15 @@ class TabularSpace(Family):
         params: sum(p.numel()), embeddings included; LayerNorm has no weights.
         params-paper: the same without the embeddings, as TabNAS counts.
         flops: multiply-adds of the linear layers for one row.
+        size: bytes of its safetensors file, with an upper bound for the file's header.
+        latency: microseconds for one row, where `timed` has measured them.
     """
 
     inputs: TableInputs
     outputs: int
     widths: tuple[tuple[int, ...], ...]
+    latency: CostTerms | None = field(default=None, compare=False)
+    header: int | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def space(self) -> Space:
@@ -83,12 +91,59 @@ class TabularSpace(Family):
     @cached_property
     def costs(self) -> Mapping[str, CostTerms]:
         """Products of neighbouring widths, summed."""
-        embeddings = self.inputs.embedding_params
-        return {
-            "params": self._terms(embeddings, bias=True, unit="parameters"),
+        params = self._terms(self.inputs.embedding_params, bias=True, unit="parameters")
+        costs = {
+            "params": params,
             "params-paper": self._terms(0, bias=True, unit="parameters without embeddings"),
             "flops": self._terms(0, bias=False, unit="multiply-adds"),
+            "size": params.scaled(BYTES_A_WEIGHT, self.header_bytes, "kB as stored", 1000),
         }
+        if self.latency is not None:
+            costs["latency"] = self.latency
+        return costs
+
+    @property
+    def header_bytes(self) -> int:
+        """An upper bound for what a network's file has beside its weights."""
+        if self.header is not None:  # of the space that this one is a part of: costs are the same
+            return self.header
+        widest = "-".join(str(max(widths)) for widths in self.widths)
+        with torch.device("meta"):  # only names and shapes matter
+            return header_bytes(self.child(widest).state_dict(), widest)
+
+    def timed(self, device: str = "cpu") -> TabularSpace:
+        """The same space with a latency for every network, measured here and now.
+
+        Every shape that a layer can have is timed once, for one row; a network's latency is the
+        sum over its layers.
+        """
+        befores = ((self.inputs.width,), *self.widths[:-1])
+        modules: dict[tuple[int, ...], nn.Module] = {
+            shape: _layer_alone(*shape)
+            for before, after in zip(befores, self.widths, strict=True)
+            for shape in product(before, after)
+        }
+        modules |= {(width,): nn.Linear(width, self.outputs) for width in self.widths[-1]}
+        # The layer's first number is what comes in; a network without embeddings has no () part.
+        rows = {shape: torch.zeros(1, shape[0], device=device) for shape in modules}
+        if self.inputs.cardinalities:
+            modules[()] = EmbedTable(self.inputs)
+            columns = self.inputs.numbers + len(self.inputs.cardinalities)
+            rows[()] = torch.zeros(1, columns, device=device)
+        spent = microseconds({key: (m.to(device), rows[key]) for key, m in modules.items()})
+        single = [np.zeros(len(widths), dtype=np.int64) for widths in self.widths]
+        single[0] += np.array([spent[self.inputs.width, b] for b in self.widths[0]])
+        single[-1] += np.array([spent[a,] for a in self.widths[-1]])
+        pair = tuple(
+            np.array([[spent[a, b] for b in after] for a in before])
+            for before, after in pairwise(self.widths)
+        )
+        terms = CostTerms(spent.get((), 0), tuple(single), pair, "ms a row", 1000)
+        return replace(self, latency=terms)
+
+    def with_latency(self, latency: CostTerms) -> TabularSpace:
+        """The same space with latencies measured earlier."""
+        return replace(self, latency=latency)
 
     def _terms(self, constant: int, *, bias: bool, unit: str) -> CostTerms:
         own = 1 if bias else 0
@@ -104,7 +159,9 @@ class TabularSpace(Family):
         with seeded(seed):
             return TabularSupernet(self)
 
-    def child(self, architecture: Architecture | str, seed: int = 0) -> nn.Sequential:
+    def child(
+        self, architecture: Architecture | str, seed: int = 0, dropout: float = 0.0
+    ) -> nn.Sequential:
         """Torch's own modules in a row; with category columns, an `EmbedTable` before them."""
         widths = [int(name) for name in self.as_architecture(architecture).options]
         modules: OrderedDict[str, nn.Module] = OrderedDict()
@@ -116,6 +173,8 @@ class TabularSpace(Family):
                 modules[f"linear{i}"] = nn.Linear(before, width)
                 modules[f"norm{i}"] = nn.LayerNorm(width, elementwise_affine=False)
                 modules[f"relu{i}"] = nn.ReLU()
+                if dropout:
+                    modules[f"dropout{i}"] = PooledDropout(dropout)
                 before = width
             modules["output"] = nn.Linear(before, self.outputs)
         return nn.Sequential(modules)
@@ -126,7 +185,8 @@ class TabularSpace(Family):
             tuple(row[int(i)] for i in indices)
             for row, indices in zip(self.widths, kept, strict=True)
         )
-        return replace(self, widths=widths)
+        latency = self.latency.restrict(kept) if self.latency else None
+        return replace(self, widths=widths, latency=latency, header=self.header_bytes)
 
 
 class TabularSupernet(nn.Module):
@@ -227,6 +287,11 @@ class TabularSupernet(nn.Module):
 
     def _width_layers(self) -> list[WidthLayer]:
         return [layer for layer in self.layers if isinstance(layer, WidthLayer)]
+
+
+def _layer_alone(inputs: int, width: int) -> nn.Module:
+    norm = nn.LayerNorm(width, elementwise_affine=False)
+    return nn.Sequential(nn.Linear(inputs, width), norm, nn.ReLU())
 
 
 def _layer(held: Mapping[str, Tensor], i: int) -> tuple[Tensor, Tensor]:

@@ -109,3 +109,27 @@ class MonteCarloRejection:
             for i, row in enumerate(counts):
                 row += np.bincount(z[:, i], minlength=len(row))
         return fitting / self.samples, [row / max(fitting, 1) for row in counts]
+
+
+@dataclass(frozen=True)
+class Uncorrected:
+    """y ~ p, infeasible draws dropped, P(V) left out: J(y) = stop_grad(Q - Qbar) * log P(y).
+
+    An ablation of TabNAS (section 4.3, appendix F), here to be compared with. Its two forms, no
+    P(V) at all and a P(V) that is not differentiated, are this one law: a constant log P(V) has no
+    gradient, so that of y is onehot(y) - p in both. (A Monte-Carlo estimate that is not
+    differentiated matters only where it is 0 and a step is lost.)
+
+    Its mean misses the gradient of E[r | V] by (E[r | V] - b) * (m - p), where m are the marginals
+    given feasibility and m - p is the gradient of log P(V): while draws do worse than the average
+    b, the policy leaves V, while they do better it runs into V, whatever their order. Where the
+    signals of an update sum to zero, as with `Paired`, the centre drops out and nothing is missed.
+    """
+
+    feasible: FeasibleSet
+
+    def draw(self, policy: Policy, n: int, rng: np.random.Generator) -> Draw:
+        """What is left of n draws, centred at the policy."""
+        probabilities = policy.probabilities()
+        picks = draw(probabilities, n, rng)
+        return Draw(picks[self.feasible.contains(picks)], probabilities, None)

@@ -13,6 +13,8 @@ _COST_NAMES = {
     "params": "parameters",
     "params-paper": "without embeddings",
     "flops": "multiply-adds",
+    "size": "stored size",
+    "latency": "latency",
 }
 _METRIC_NAMES = {
     "accuracy": "accuracy",
@@ -60,11 +62,23 @@ def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         label = _COST_NAMES.get(name, name)
         if name in limits:
             used = share_text(cost / limits[name])
-            limit = count_text(limits[name])
-            rows.append((label, f"{count_text(cost)} of at most {limit} ({used})"))
+            amount, limit = _amount_text(name, cost), _amount_text(name, limits[name])
+            rows.append((label, f"{amount} of at most {limit} ({used})"))
+            if name == "latency":
+                measured = _amount_text(name, summary["measured_latency"])
+                rows.append(("", f"by its layers; {measured} measured of the whole network"))
         elif name == "params":
             rows.append((label, f"{count_text(cost)} (no limit)"))
     return rows
+
+
+def _amount_text(cost: str, amount: int) -> str:
+    """A cost in the unit that its limit is given in."""
+    if cost == "size":
+        return f"{amount / 1000:,.1f} kB"
+    if cost == "latency":
+        return f"{amount / 1000:,.3f} ms"
+    return count_text(amount)
 
 
 def _feasible_text(summary: Mapping[str, Any]) -> str:

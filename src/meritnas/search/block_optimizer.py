@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -8,10 +8,17 @@ from torch import Tensor, nn
 from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
-from meritnas.search.recipe import TrainRecipe
+from meritnas.search.recipe import ADAM_EPS, TrainRecipe
 from meritnas.supernet.supernet import leading_block
 
 Extents = Mapping[str, tuple[int, ...]]
+
+
+def decay_matrices(weights: Sequence[Tensor], factor: float) -> None:
+    """Multiply weights with at least two dimensions; biases and the like stay."""
+    matrices = [weight for weight in weights if weight.ndim > 1]
+    if matrices:
+        torch._foreach_mul_(matrices, factor)
 
 
 class BlockOptimizer:
@@ -58,6 +65,8 @@ class BlockOptimizer:
             for name, leaf in leaves.items()
         }
         moments = [[block.contiguous() for block in found] for found in blocks.values()]
+        if self._recipe.weight_decay:
+            decay_matrices(weights, self._recipe.decay_at(rate))
         self._apply(weights, list(grads), moments, [self._steps[name] for name in leaves], rate)
         for (name, leaf), found in zip(leaves.items(), moments, strict=True):
             if leaf.data_ptr() != self._params[name].data_ptr():
@@ -102,7 +111,7 @@ class BlockOptimizer:
             beta2=0.999,
             lr=rate,
             weight_decay=0.0,
-            eps=1e-3,
+            eps=ADAM_EPS,
             maximize=False,
         )
 

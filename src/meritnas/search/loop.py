@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +11,14 @@ import torch
 from meritnas.clock import Clock
 from meritnas.data.stream import Batch
 from meritnas.search.block_optimizer import BlockOptimizer
+from meritnas.search.ladder import Rung, uniform_path
 from meritnas.search.plan import Plan
 from meritnas.search.recipe import TrainRecipe
 from meritnas.search.record import Record
 from meritnas.search.store import RunStore
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.strategy import Strategy, rng_state, set_rng_state
-from meritnas.supernet.gates import Gates
+from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.probe import Probe
 from meritnas.supernet.supernet import Supernet, module_of
 
@@ -31,7 +32,11 @@ _LEAST_ROWS = 32
 
 @dataclass
 class Search:
-    """Everything a running search consists of; its state is the sum of its parts' states."""
+    """Everything a running search consists of; its state is the sum of its parts' states.
+
+    With `rungs`, every other weight step after the warm-up trains a network of one of them: a
+    policy that has made up its mind would leave the small ones untrained.
+    """
 
     supernet: Supernet
     probe: Probe
@@ -39,6 +44,7 @@ class Search:
     recipe: TrainRecipe
     plan: Plan
     rng: np.random.Generator
+    rungs: Sequence[Rung] = ()
 
     def __post_init__(self) -> None:
         self.optimizer = BlockOptimizer(module_of(self.supernet), self.recipe)
@@ -67,7 +73,9 @@ class Search:
             chance = 1.0 - clock.phase_step / clock.phase_steps
             if self.rng.random() < chance:
                 rows = max(_LEAST_ROWS, len(batch.target) // 4)
-                return self.supernet.whole(), Batch(batch.inputs[:rows], batch.target[:rows])
+                return self.supernet.whole(), batch.first(rows)
+        elif self.rungs and clock.step % 2:
+            return one_path(uniform_path(self.rungs, self.rng)), batch
         return self.strategy.sample(clock), batch
 
     def state_dict(self) -> dict[str, Any]:

@@ -11,19 +11,30 @@ from meritnas.errors import UsageError, whole_number
 
 @dataclass(frozen=True)
 class TrainRecipe:
-    """How weights are trained, in a supernet or alone (TabNAS, table 2).
+    """How weights are trained, in a supernet or alone.
+
+    TabNAS (table 2) trains with a rate of .002 (5e-4 on Connect-4) and Adam's eps at 1e-3, and
+    without weight decay or dropout. Small networks on real tables do clearly better with what
+    are the defaults here (docs/results.md).
 
     Attributes:
-        optimizer: Adam (.9, .999, eps 1e-3), or SGD with momentum .9.
+        optimizer: Adam (.9, .999, eps 1e-8), or SGD with momentum .9.
         learning_rate: at the start.
         schedule: `cosine` falls to zero at the last step, `constant` stays.
         batch_size: rows a step.
+        weight_decay: each step shrinks the matrices (not the biases) by this times the rate,
+            apart from the gradient (Loshchilov and Hutter, 2019).
+        dropout: the share of hidden units left out when a network trains alone; None to train
+            with none and with `TRIED_DROPOUT`, and keep what the validation rows favour. A
+            supernet trains without: a path leaves out units by itself.
     """
 
     optimizer: Literal["adam", "sgd"] = "adam"
-    learning_rate: float = 0.002
+    learning_rate: float = 0.01
     schedule: Literal["cosine", "constant"] = "cosine"
     batch_size: int = 128
+    weight_decay: float = 0.3
+    dropout: float | None = None
 
     def __post_init__(self) -> None:
         if self.optimizer not in ("adam", "sgd"):
@@ -34,6 +45,13 @@ class TrainRecipe:
             raise UsageError(
                 f"the learning rate must be above 0 and finite, got {self.learning_rate}"
             )
+        if not 0 <= self.weight_decay * self.learning_rate < 1:
+            raise UsageError(
+                "weight_decay must be at least 0, and below 1 when multiplied by the learning "
+                f"rate, got {self.weight_decay} with a rate of {self.learning_rate}"
+            )
+        if self.dropout is not None and not 0 <= self.dropout < 1:
+            raise UsageError(f"dropout must be from 0 to below 1, got {self.dropout}")
         object.__setattr__(self, "batch_size", whole_number("batch_size", self.batch_size, 2))
 
     def rate_at(self, step: int, steps: int) -> float:
@@ -41,6 +59,15 @@ class TrainRecipe:
         if self.schedule == "constant":
             return self.learning_rate
         return self.learning_rate * 0.5 * (1.0 + math.cos(math.pi * step / max(1, steps)))
+
+    @property
+    def dropouts(self) -> tuple[float, ...]:
+        """What dropouts are tried."""
+        return (0.0, TRIED_DROPOUT) if self.dropout is None else (self.dropout,)
+
+    def decay_at(self, rate: float) -> float:
+        """What the matrices are multiplied by in a step with this rate."""
+        return 1.0 - rate * self.weight_decay
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `TrainRecipe(**data)`."""
@@ -55,14 +82,34 @@ def default_batch_size(rows: int) -> int:
     return size
 
 
+ADAM_EPS = 1e-8
+TRIED_DROPOUT = 0.1
+"""What is tried beside no dropout, unless a share is given."""
+
 SEARCH_STEPS = 3000
 TRAIN_STEPS = 1500
 """The fewest weight steps of a search, and of training what it found, unless asked for less."""
 
+_FEWEST_STEPS = 100
+_SEARCH_STEPS_A_ROW = 4
+_TRAIN_STEPS_A_ROW = 2
+"""Small tables get fewer steps: so many for each row, and not less than so many in all."""
 
-def default_epochs(rows: int, batch_size: int, least_steps: int) -> int:
-    """60 as in most of TabNAS' table 2, or as many as it takes to `least_steps`."""
-    return max(60, math.ceil(least_steps / max(1, rows // batch_size)))
+
+def default_search_epochs(rows: int, batch_size: int) -> int:
+    """60 as in most of TabNAS' table 2, or as many as it takes to `SEARCH_STEPS`."""
+    return _epochs(60, SEARCH_STEPS, _SEARCH_STEPS_A_ROW, rows, batch_size)
+
+
+def default_train_epochs(rows: int, batch_size: int) -> int:
+    """40, or as many as it takes to `TRAIN_STEPS`."""
+    return _epochs(40, TRAIN_STEPS, _TRAIN_STEPS_A_ROW, rows, batch_size)
+
+
+def _epochs(usual: int, least_steps: int, steps_a_row: int, rows: int, batch_size: int) -> int:
+    # A table of some dozen rows has nothing to say that takes thousands of steps to learn.
+    steps = min(least_steps, max(_FEWEST_STEPS, steps_a_row * rows))
+    return max(usual, math.ceil(steps / max(1, rows // batch_size)))
 
 
 def default_threads(numbers_a_batch: int) -> int:

@@ -3,11 +3,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.families.tabular import PAPER_WIDTHS
 from meritnas.search.recipe import TrainRecipe
+
+SCALINGS = ("auto", "standard", "quantile")
 
 
 @dataclass(frozen=True)
@@ -22,15 +24,20 @@ class SearchSettings:
         layers: number of hidden layers.
         widths: the widths to choose from, for each layer.
         embedding: the width of every category's embedding, or None for the rule.
+        widest_embedding: the most that the rule may give; None for what the limits leave room for.
         epochs: passes of the supernet over the training part, or None for `minutes`.
         minutes: wall-clock time for search and retraining together.
         recipe: how weights are trained, in the supernet and after.
+        finalists: how many of the search's favourites are trained from scratch to find the best.
         retrain_epochs: passes of the found network over the training part.
         retrain_seeds: how often the found network is trained from scratch.
         seed: where all randomness comes from.
         device: where tensors live.
         threads: CPU threads; part of what makes a run repeatable.
         task: "classification", "regression", or None to find out.
+        scaling: of numbers: "standard", "quantile", or "auto" for what validation rows favour.
+        class_weight: "balanced" for classes that count alike, or None.
+        pareto: whether networks for a ladder of smaller limits are found as well.
     """
 
     space: str = "tabular"
@@ -40,22 +47,33 @@ class SearchSettings:
     layers: int = 3
     widths: tuple[tuple[int, ...], ...] = (PAPER_WIDTHS,) * 3
     embedding: int | None = None
+    widest_embedding: int | None = None
     epochs: int | None = 60
     minutes: float | None = None
     recipe: TrainRecipe = field(default_factory=TrainRecipe)
     retrain_epochs: int | None = 60
     retrain_seeds: int = 3
+    finalists: int = 3
     seed: int = 0
     device: str = "cpu"
     threads: int = 1
     task: str | None = None
+    scaling: Literal["auto", "standard", "quantile"] = "auto"
+    class_weight: str | None = None
+    pareto: bool = False
 
     def __post_init__(self) -> None:
-        least = {"epochs": 1, "retrain_epochs": 1, "retrain_seeds": 1, "threads": 1, "seed": 0}
-        for name in (*least, "layers", "embedding"):
+        counts = ("epochs", "retrain_epochs", "retrain_seeds", "finalists", "threads", "seed")
+        for name in (*counts, "layers", "embedding"):
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, whole_number(name, value, least.get(name, 1)))
+                least = 0 if name == "seed" else 1
+                object.__setattr__(self, name, whole_number(name, value, least))
+        if self.scaling not in SCALINGS:
+            raise UsageError(
+                f"the scaling must be {', '.join(SCALINGS[:-1])} or {SCALINGS[-1]}, "
+                f"got '{self.scaling}'"
+            )
         limits = {name: whole_number(f"max_{name}", most) for name, most in self.limits.items()}
         object.__setattr__(self, "limits", limits)
         if self.minutes is not None and not 0 < self.minutes < math.inf:

@@ -1,19 +1,24 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.data.bundle import Bundle
+from meritnas.cost.reduced import cheapest
+from meritnas.data.bundle import Bundle, Outline, encode_table
 from meritnas.data.encoder import TableEncoder
+from meritnas.data.source import Source
 from meritnas.data.stream import BatchStream
 from meritnas.data.suggest import did_you_mean
 from meritnas.data.task import Task
 from meritnas.errors import UsageError
-from meritnas.families.family import Family
-from meritnas.families.table_inputs import TableInputs
-from meritnas.families.tabular import tabular_space
+from meritnas.families.stored_size import BYTES_A_WEIGHT
+from meritnas.families.table_inputs import WIDEST_EMBEDDING, TableInputs, most_codes
+from meritnas.families.tabular import TabularSpace, tabular_space
+from meritnas.search.ladder import ladder
 from meritnas.search.loop import Search
 from meritnas.search.plan import Plan, make_plan
 from meritnas.search.settings import SearchSettings
@@ -24,6 +29,9 @@ from meritnas.supernet.supernet import module_of
 SPACES = {"tabular": "feed-forward networks for tables: which width for each hidden layer"}
 """The spaces a search can be asked for by name, and what they decide."""
 
+
+EMBEDDING_SHARE = 0.3
+"""Of the weights that a limit allows, embeddings take at most this part, narrower if need be."""
 
 _LEAST_JUDGED_ROWS = 256
 """Rewards from few rows are mostly noise, and this many cost little more than 32."""
@@ -41,24 +49,81 @@ class Ground:
         searched_feasible: the feasible set in terms of `searched`.
     """
 
-    family: Family
+    family: TabularSpace
     feasible: FeasibleSet
-    searched: Family
+    searched: TabularSpace
     searched_feasible: FeasibleSet
 
 
-def make_family(settings: SearchSettings, encoder: TableEncoder, task: Task) -> Family:
+def make_family(settings: SearchSettings, encoder: TableEncoder, task: Task) -> TabularSpace:
     """The family that a name and settings stand for, on this data."""
     if settings.space not in SPACES:
         raise UsageError(
             f"no space '{settings.space}';{did_you_mean(settings.space, SPACES)} there are "
             f"{', '.join(SPACES)}"
         )
-    inputs = TableInputs(encoder.numbers, encoder.cardinalities, settings.embedding)
-    return tabular_space(inputs, task.outputs, settings.layers, settings.widths)
+    widest = settings.widest_embedding
+    inputs = TableInputs(
+        encoder.numbers,
+        encoder.cardinalities,
+        settings.embedding,
+        WIDEST_EMBEDDING if widest is None else widest,
+    )
+    family = tabular_space(inputs, task.outputs, settings.layers, settings.widths)
+    return family if widest is not None else narrowed(family, settings.limits)
 
 
-def make_ground(family: Family, limits: dict[str, int]) -> Ground:
+def narrowed(family: TabularSpace, limits: Mapping[str, int]) -> TabularSpace:
+    """The family with embeddings that leave a limit on weights to the layers, if need be.
+
+    They are made narrower until they take at most `EMBEDDING_SHARE` of what is allowed, and
+    further where otherwise no network would fit.
+    """
+    weights = most_weights(family, limits)
+    if weights is None:
+        return family
+    found = _with_embeddings(family, int(EMBEDDING_SHARE * weights))
+    while cheapest(found.costs["params"])[0] > weights:
+        narrower = _with_embeddings(found, found.inputs.embedding_params - 1)
+        if narrower == found:
+            break
+        found = narrower
+    return found
+
+
+def _with_embeddings(family: TabularSpace, params: int) -> TabularSpace:
+    return replace(family, inputs=family.inputs.within(params))
+
+
+def most_weights(family: TabularSpace, limits: Mapping[str, int]) -> int | None:
+    """How many weights a network can have at most under these limits; None for any number."""
+    bounds = []
+    if "params" in limits:
+        bounds.append(limits["params"])
+    if "size" in limits:
+        bounds.append((limits["size"] - family.header_bytes) // BYTES_A_WEIGHT)
+    return min(bounds, default=None)
+
+
+def encode_within(
+    settings: SearchSettings,
+    source: Source,
+    outline: Outline,
+    scaling: Literal["standard", "quantile"],
+) -> Bundle:
+    """Encode the table, with fewer categories where embeddings would not fit the limits."""
+    bundle = encode_table(source, outline, scaling)
+    family = make_family(settings, bundle.encoder, bundle.task)
+    weights = most_weights(family, settings.limits)
+    if weights is not None:
+        allowed = max(0, int(EMBEDDING_SHARE * weights))
+        if family.inputs.embedding_params > allowed and settings.embedding is None:
+            most = max(1, most_codes(bundle.encoder.cardinalities, allowed) - 1)
+            bundle = encode_table(source, outline, scaling, most)
+    return bundle.to(settings.device)
+
+
+def make_ground(family: TabularSpace, limits: dict[str, int]) -> Ground:
     """Find the feasible set and drop what it can never use."""
     feasible = family.within(limits)
     searched = family.restrict(feasible.reachable())
@@ -98,4 +163,5 @@ def make_search(
         steps, strategy.learns, probe.evaluation_passes, strategy.most_judgements
     )
     rng = np.random.default_rng([settings.seed, 0])
-    return Search(supernet, probe, strategy, recipe, chosen, rng)
+    rungs = ladder(ground.searched, settings.limits) if settings.pareto else ()
+    return Search(supernet, probe, strategy, recipe, chosen, rng, rungs)

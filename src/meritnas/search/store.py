@@ -76,6 +76,13 @@ class RunStore:
             )
         return RunStore(folder, config)
 
+    def inside(self, name: str) -> RunStore:
+        """A folder within the run's, for files of the same names; made if need be."""
+        folder = self.folder / name
+        with _disk_errors(folder):
+            folder.mkdir(exist_ok=True)
+        return RunStore(folder, self.config)
+
     def has(self, name: str) -> bool:
         """Whether the run has this file."""
         return (self.folder / name).is_file()
@@ -117,6 +124,10 @@ class RunStore:
         """Replace a JSON file."""
         text = json.dumps(data, indent=1, allow_nan=False) + "\n"
         self._replace(name, lambda path: path.write_bytes(text.encode()))
+
+    def write_figure(self, name: str, draw: Callable[[Path], None]) -> None:
+        """Replace a picture with what `draw` writes to the path it gets."""
+        self._replace(name, draw)
 
     def write_weights(
         self, name: str, weights: dict[str, Tensor], metadata: dict[str, str]
@@ -199,7 +210,7 @@ class RunStore:
                 (self.folder / name).replace(self.folder / other)
 
     def _replace(self, name: str, write: Callable[[Path], Any]) -> None:
-        beside = self.folder / f".{name}.partial"
+        beside = self.folder / f".partial.{name}"  # the ending tells a figure's format
         with _disk_errors(self.folder):
             try:
                 write(beside)

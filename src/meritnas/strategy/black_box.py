@@ -59,6 +59,10 @@ class BlackBox:
     def update(self, probe: Probe, clock: Clock) -> Learnt | None:
         """Judge one proposal on the whole validation part."""
         del clock
+        return Learnt({"reward": 1.0 - self.judge(probe), "used": 1.0})
+
+    def judge(self, probe: Probe) -> float:
+        """The one-shot loss of the next proposal, which goes into the archive."""
         picks = self.proposer.propose(self.archive, self.feasible, self.rng)
         if picks in self.archive.picks:
             loss = self.archive.losses[self.archive.picks.index(picks)]
@@ -66,7 +70,7 @@ class BlackBox:
             loss = probe.held_out_loss(np.array(picks))
         self.archive.picks.append(picks)
         self.archive.losses.append(loss)
-        return Learnt({"reward": 1.0 - loss, "used": 1.0})
+        return loss
 
     def beliefs(self) -> list[np.ndarray]:
         """How often each option occurs among the best tenth of what was judged."""

@@ -13,7 +13,14 @@ from meritnas.credit.baseline import Baseline, MovingAverage, Paired
 from meritnas.credit.reward import AbsReward, MnasNetMaxReward, MnasNetReward, Quality, Reward
 from meritnas.data.suggest import did_you_mean
 from meritnas.errors import UsageError, whole_number
-from meritnas.policy.laws import Conditional, Law, MonteCarloRejection, Rejection, Unrestricted
+from meritnas.policy.laws import (
+    Conditional,
+    Law,
+    MonteCarloRejection,
+    Rejection,
+    Uncorrected,
+    Unrestricted,
+)
 from meritnas.policy.policy import Policy
 from meritnas.strategy.bayesian import BayesianProposer
 from meritnas.strategy.black_box import BlackBox, Proposer, RandomProposer
@@ -24,6 +31,7 @@ from meritnas.strategy.strategy import Strategy
 
 _LARGE_TABLE = 100_000
 
+Sampling = Literal["conditional", "rejection", "monte-carlo", "uncorrected"]
 WeightDraws = Literal["policy", "feasible"]
 BaselineName = Literal["average", "paired"]
 
@@ -73,7 +81,7 @@ class Problem:
 def tabnas(
     problem: Problem,
     *,
-    sampling: Literal["conditional", "rejection", "monte-carlo"] = "conditional",
+    sampling: Sampling = "conditional",
     mc_samples: int | None = None,
     final: Literal["ranked", "largest", "mode"] = "ranked",
     policy_rate: float | None = None,
@@ -95,6 +103,7 @@ def tabnas(
         "conditional": Conditional(feasible),
         "rejection": Rejection(feasible),
         "monte-carlo": MonteCarloRejection(feasible, drawn),
+        "uncorrected": Uncorrected(feasible),
     }
     largest = Largest(problem.costs[_counted(problem)])
     choices: dict[str, FinalChoice] = {

@@ -13,8 +13,8 @@ from meritnas.errors import DivergedError
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.supernet import Supernet
 
-Loss = Callable[[Tensor, Tensor], Tensor]
-"""(outputs [n, outputs], target [n]) -> mean loss."""
+Loss = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+"""(outputs [n, outputs], target [n], weights of the rows [n] or None) -> mean loss."""
 
 _ROWS_AT_ONCE = 8192
 
@@ -52,14 +52,14 @@ class Probe:
     def loss(self, gates: Gates, batch: Batch, weights: Mapping[str, Tensor]) -> Tensor:
         """The loss under gates with these tensors in place of the supernet's parameters."""
         self.passes += 1
-        return self._loss(self._supernet(batch.inputs, gates, weights), batch.target)
+        return self._loss(self._supernet(batch.inputs, gates, weights), batch.target, batch.weights)
 
     def losses(self, picks: np.ndarray, batch: Batch) -> np.ndarray:
         """Losses [n] of architectures given as a pick matrix [n, decisions], without gradients."""
         self.passes += len(picks)
         with torch.no_grad():
             outputs = self._supernet.each(batch.inputs, picks.tolist())
-            found = [self._loss(one, batch.target) for one in outputs]
+            found = [self._loss(one, batch.target, batch.weights) for one in outputs]
         losses = np.array(torch.stack(found).tolist()) if found else np.empty(0)
         if not np.isfinite(losses).all():
             raise DivergedError
@@ -72,10 +72,9 @@ class Probe:
         total = torch.zeros((), dtype=torch.float64)
         with torch.no_grad():
             for start in range(0, len(self._held), _ROWS_AT_ONCE):
-                target = self._held.target[start : start + _ROWS_AT_ONCE]
-                inputs = self._held.inputs[start : start + _ROWS_AT_ONCE]
-                loss = self._loss(self._supernet(inputs, gates), target)
-                total += loss.double().cpu() * len(target)
+                rows = self._held.slice(start, start + _ROWS_AT_ONCE)
+                loss = self._loss(self._supernet(rows.inputs, gates), rows.target, rows.weights)
+                total += loss.double().cpu() * len(rows)
         if not torch.isfinite(total):
             raise DivergedError
         return float(total) / len(self._held)

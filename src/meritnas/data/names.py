@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+
+def unique_names(names: Iterable[object]) -> list[str]:
+    """Returns names as text, made unique the way pandas does: a, a.1, a.2."""
+    every = [str(name) for name in names]
+    reserved, taken = set(every), set[str]()
+    result = []
+    for name in every:
+        candidate, count = name, 0
+        while candidate in taken or (count and candidate in reserved):
+            count += 1
+            candidate = f"{name}.{count}"
+        taken.add(candidate)
+        result.append(candidate)
+    return result
+
+
+def tidy_names(names: Iterable[object]) -> list[str]:
+    """Returns the names of a file's columns without surrounding blanks, unique and not empty."""
+    stripped = (str(name).strip() for name in names)
+    return unique_names(name or f"Unnamed: {place}" for place, name in enumerate(stripped))
+
+
+def columns_by_name(frame: pd.DataFrame) -> dict[str, pd.Series]:
+    """Returns views of a frame's columns by their unique names; nothing is copied."""
+    columns = (values for _, values in frame.items())  # several times faster than by position
+    return dict(zip(unique_names(frame.columns), columns, strict=True))
+
+
+def is_unnamed(name: str) -> bool:
+    """Whether a first column has no name: an empty one, or what pandas makes of it."""
+    return name in ("", "Unnamed: 0")
