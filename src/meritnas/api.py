@@ -43,6 +43,7 @@ def search(
     schedule: Literal["cosine", "constant"] = "cosine",
     weight_decay: float = 0.3,
     dropout: float | None = None,
+    averaging: float = 0.99,
     scaling: Literal["auto", "standard", "quantile"] = "auto",
     class_weight: Literal["balanced"] | None = None,
     retrain_epochs: int | None = None,
@@ -81,6 +82,7 @@ def search(
         schedule: of the learning rate.
         weight_decay: how fast matrices shrink, apart from the gradient.
         dropout: of a network trained alone; None to try 0 and 0.1.
+        averaging: decay of the moving average of weights that such a network keeps; 0 for none.
         scaling: of numbers; "auto" tries both and takes what the validation rows favour.
         class_weight: "balanced" for classes that count alike however many rows they have.
         retrain_epochs: passes of a network trained alone (default 40, more on small tables).
@@ -122,6 +124,7 @@ def search(
             "batch_size": batch_size,
             "weight_decay": weight_decay,
             "dropout": dropout,
+            "averaging": averaging,
         },
         retrain_epochs=retrain_epochs,
         retrain_seeds=retrain_seeds,

@@ -122,3 +122,26 @@ def test_training_that_diverges_says_so() -> None:
     recipe = TrainRecipe(batch_size=16)
     with pytest.raises(DivergedError):
         train_child(FAMILY.child("4-4"), TRAIN, VALID, broken, recipe, 2, 0)
+
+
+@pytest.mark.parametrize("averaging", [0.0, 0.5, 0.99])
+def test_what_is_judged_and_kept_is_a_moving_average(averaging: float) -> None:
+    """Against a loop written out here; one batch an epoch, so that the order does not matter."""
+    recipe = TrainRecipe("sgd", 0.03, "constant", 1000, weight_decay=0.0, averaging=averaging)
+    trained = train_child(FAMILY.child("4-4", seed=2), TRAIN, VALID, mean_square, recipe, 8, 0)
+    module, average = FAMILY.child("4-4", seed=2), FAMILY.child("4-4", seed=2)
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.03, momentum=0.9)
+    for epoch in range(8):
+        optimizer.zero_grad()
+        mean_square(module(TRAIN.inputs), TRAIN.target).backward()
+        optimizer.step()
+        kept = min(averaging, (1 + epoch) / (10 + epoch)) if averaging else 0.0
+        with torch.no_grad():
+            for own, other in zip(average.parameters(), module.parameters(), strict=True):
+                own.copy_(kept * own + (1 - kept) * other)
+        expected = mean_square(average(VALID.inputs), VALID.target).item()
+        assert trained.valid_losses[epoch] == pytest.approx(expected, rel=1e-4)
+        if trained.best_epoch == epoch + 1:
+            best = {name: value.clone() for name, value in average.state_dict().items()}
+    for name, value in trained.module.state_dict().items():
+        torch.testing.assert_close(value, best[name], rtol=1e-4, atol=1e-5)

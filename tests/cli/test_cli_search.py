@@ -100,8 +100,8 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
         "--max-latency-ms 800 --pareto --space tabular "
         "--strategy tabnas --widths 4,8;8,12,16 --embedding 2 --epochs 3 --batch-size 16 "
         "--learning-rate 0.01 --optimizer sgd --schedule constant --weight-decay 0.2 "
-        "--dropout 0.3 --scaling quantile --class-weight balanced --finalists 2 --retrain-epochs 2 "
-        "--retrain-seeds 2 --seed 5 --device cpu --threads 1 --sampling monte-carlo "
+        "--dropout 0.3 --averaging 0.9 --scaling quantile --class-weight balanced --finalists 2 "
+        "--retrain-epochs 2 --retrain-seeds 2 --seed 5 --device cpu --threads 1 --sampling monte-carlo "
         "--mc-samples 64 --final mode --policy-rate 0.05 --samples 4 --weight-draws feasible "
         "--baseline paired --out here --quiet"
     )
@@ -133,6 +133,7 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
             "batch_size": 16,
             "weight_decay": 0.2,
             "dropout": 0.3,
+            "averaging": 0.9,
         },
         "retrain_epochs": 2,
         "retrain_seeds": 2,

@@ -60,6 +60,8 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
         {"optimizer": "lion"},
         {"schedule": "step"},
         {"learning_rate": 0.0},
+        {"averaging": 1.0},
+        {"averaging": -0.1},
         {"learning_rate": float("nan")},
         {"batch_size": 1},
         {"weight_decay": -0.1},

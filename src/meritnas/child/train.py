@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,6 +78,7 @@ def _train(
     stream = BatchStream(train, recipe.batch_size, seed)
     optimizer = make_optimizer(module, recipe)
     weights = [param.detach() for param in module.parameters()]
+    average = _Average(module)
     steps = stream.steps_per_epoch * epochs
     done = 0
     best: dict[str, Tensor] = {}
@@ -96,21 +98,41 @@ def _train(
             if recipe.weight_decay:
                 decay_matrices(weights, recipe.decay_at(rate))
             optimizer.step()
+            average.follow(weights, recipe.averaging_at(done))
             total += value.detach()
             done += 1
         train_losses.append(float(total) / stream.steps_per_epoch)
+        kept = average.module_like(module)
         valid_losses.append(
-            float(loss(outputs_of(module, valid.inputs), valid.target, valid.weights))
+            float(loss(outputs_of(kept, valid.inputs), valid.target, valid.weights))
         )
         if not math.isfinite(train_losses[-1] + valid_losses[-1]):
             raise DivergedError
         if valid_losses[-1] < best_loss:
             best_epoch, best_loss = epoch, valid_losses[-1]
-            best = {name: value.detach().clone() for name, value in module.state_dict().items()}
+            best = {name: value.detach().clone() for name, value in kept.state_dict().items()}
         if after_epoch is not None and after_epoch(epoch):
             break
     module.load_state_dict(best)
     return Trained(module, best_epoch, best_loss, tuple(train_losses), tuple(valid_losses))
+
+
+class _Average:
+    """A moving average of a network's weights, as a network of its own."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self._module = copy.deepcopy(module)
+        self._weights = [param.detach() for param in self._module.parameters()]
+
+    def follow(self, weights: list[Tensor], kept: float) -> None:
+        """Move towards the weights; `kept` of the average stays."""
+        torch._foreach_lerp_(self._weights, weights, 1.0 - kept)
+
+    def module_like(self, module: nn.Module) -> nn.Module:
+        """The averaged network; what is no weight, such as running means, is taken as it is."""
+        for own, other in zip(self._module.buffers(), module.buffers(), strict=True):
+            own.copy_(other)
+        return self._module
 
 
 def make_optimizer(module: nn.Module, recipe: TrainRecipe) -> torch.optim.Optimizer:

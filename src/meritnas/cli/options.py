@@ -122,6 +122,14 @@ Dropout = Annotated[
         rich_help_panel=_TRAINING,
     ),
 ]
+Averaging = Annotated[
+    float | None,
+    typer.Option(
+        help="Decay of the average of weights that is kept, when trained alone.",
+        show_default="0.99",
+        rich_help_panel=_TRAINING,
+    ),
+]
 Scaling = Annotated[
     Literal["auto", "standard", "quantile"] | None,
     typer.Option(

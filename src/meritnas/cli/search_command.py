@@ -48,6 +48,7 @@ def search(
     schedule: opt.Schedule = None,
     weight_decay: opt.WeightDecay = None,
     dropout: opt.Dropout = None,
+    averaging: opt.Averaging = None,
     scaling: opt.Scaling = None,
     class_weight: opt.ClassWeight = None,
     retrain_epochs: opt.RetrainEpochs = None,
