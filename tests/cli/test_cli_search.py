@@ -102,7 +102,8 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
         "--learning-rate 0.01 --optimizer sgd --schedule constant --weight-decay 0.2 "
         "--dropout 0.3 --averaging 0.9 --scaling quantile --class-weight balanced --finalists 2 "
         "--retrain-epochs 2 --retrain-seeds 2 --seed 5 --device cpu --threads 1 "
-        "--sampling monte-carlo --mc-samples 64 --final mode --policy-rate 0.05 --samples 4 --weight-draws feasible "
+        "--sampling monte-carlo --mc-samples 64 --final mode --policy-rate 0.05 --samples 4 "
+        "--weight-draws feasible "
         "--baseline paired --out here --quiet"
     )
     assert meritnas("search", sales, *given.split()).code == 0
