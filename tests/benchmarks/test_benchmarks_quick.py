@@ -10,6 +10,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 ARGUMENTS = {
+    "tables": [],
     "tabnas_ablation": [
         *["wine", "--max-params", "150", "--widths", "2,4,8"],
         *["--ground", "ground.json", "--figures", "figures"],
