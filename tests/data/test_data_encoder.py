@@ -392,3 +392,28 @@ def test_three_codes_are_categories_only_where_they_prevail() -> None:
     assert len(TableEncoder.fit(board).category_columns) == 4
     mixed = board[["square0"]].assign(**{f"x{i}": rng.normal(size=60) for i in range(4)})
     assert TableEncoder.fit(mixed).category_columns == ()
+
+
+def test_every_input_has_a_name_in_its_order() -> None:
+    days = pd.date_range("2024-01-01", periods=40, freq="9D").to_series(index=range(40))
+    frame = pd.DataFrame(
+        {
+            "kind": ["p", "q"] * 20,
+            "day": days.mask(days.index == 3),
+            "age": [None, *map(float, range(39))],
+            "size": np.arange(40) ** 2.0,
+        }
+    )
+    encoder = TableEncoder.fit(frame)
+    waves = [f"day_{cycle}_{wave}" for cycle in ("month", "weekday") for wave in ("sin", "cos")]
+    names = ["age", "size", "day_time", *waves, "age_missing", "day_missing", "kind"]
+    assert list(encoder.input_names) == names
+    found = pd.DataFrame(encoder.transform(frame), columns=names)
+    assert found["age_missing"].tolist() == [1.0] + [0.0] * 39
+    assert found["day_missing"].tolist() == [0.0] * 3 + [1.0] + [0.0] * 36
+    assert found["kind"].tolist() == [1.0, 2.0] * 20
+    np.testing.assert_allclose(
+        found["day_month_sin"] ** 2 + found["day_month_cos"] ** 2,
+        1.0 - found["day_missing"],
+        atol=1e-6,
+    )

@@ -443,3 +443,19 @@ def test_predicting_needs_a_fit_and_the_same_columns() -> None:
         found.predict(FRAME_[["c", "b", "a"]])
     with pytest.raises(ValueError, match="X has 2 features, but NASClassifier is expecting 3"):
         NASClassifier(**ONE).fit(X_, Y_).predict(X_[:, :2])
+
+
+def test_inputs_of_the_module_have_names() -> None:
+    X, y = mixed()
+    estimator = NASClassifier(**ONE)
+    with pytest.raises(NotFittedError):
+        estimator.get_feature_names_out()
+    names = estimator.fit(X, y).get_feature_names_out()
+    assert len(names) == estimator.encode(X).shape[1]
+    assert names[0] == "number"
+    assert {"number_missing", "day_time", "category", "flag", "text"} <= set(names)
+    with pytest.raises(ValueError, match="input_features is not equal to feature_names_in_"):
+        estimator.get_feature_names_out(["a", "b", "c", "d", "e"])
+    rows, labels = numbers()
+    plain = NASClassifier(**ONE).fit(rows, labels)
+    assert plain.get_feature_names_out().tolist() == ["x0", "x1", "x2"]

@@ -61,20 +61,6 @@ def train_child(
         seed: the order of batches.
         after_epoch: told the number of each finished epoch; training ends there if it returns True.
     """
-    with seeded(seed):  # dropout draws from torch's own generator
-        return _train(module, train, valid, loss, recipe, epochs, seed, after_epoch)
-
-
-def _train(
-    module: nn.Module,
-    train: Part,
-    valid: Part,
-    loss: Loss,
-    recipe: TrainRecipe,
-    epochs: int,
-    seed: int,
-    after_epoch: Callable[[int], bool | None] | None,
-) -> Trained:
     stream = BatchStream(train, recipe.batch_size, seed)
     optimizer = make_optimizer(module, recipe)
     weights = [param.detach() for param in module.parameters()]
@@ -85,34 +71,35 @@ def _train(
     best_epoch, best_loss = 0, float("inf")
     train_losses: list[float] = []
     valid_losses: list[float] = []
-    for epoch in range(1, epochs + 1):
-        total = torch.zeros((), device=train.target.device)
-        for _ in range(stream.steps_per_epoch):
-            rate = recipe.rate_at(done, steps)
-            for group in optimizer.param_groups:
-                group["lr"] = rate
-            batch = stream.next()
-            optimizer.zero_grad(set_to_none=True)
-            value = loss(module(batch.inputs), batch.target, batch.weights)
-            value.backward()
-            if recipe.weight_decay:
-                decay_matrices(weights, recipe.decay_at(rate))
-            optimizer.step()
-            average.follow(weights, recipe.averaging_at(done))
-            total += value.detach()
-            done += 1
-        train_losses.append(float(total) / stream.steps_per_epoch)
-        kept = average.module_like(module)
-        valid_losses.append(
-            float(loss(outputs_of(kept, valid.inputs), valid.target, valid.weights))
-        )
-        if not math.isfinite(train_losses[-1] + valid_losses[-1]):
-            raise DivergedError
-        if valid_losses[-1] < best_loss:
-            best_epoch, best_loss = epoch, valid_losses[-1]
-            best = {name: value.detach().clone() for name, value in kept.state_dict().items()}
-        if after_epoch is not None and after_epoch(epoch):
-            break
+    with seeded(seed):  # dropout draws from torch's own generator
+        for epoch in range(1, epochs + 1):
+            total = torch.zeros((), device=train.target.device)
+            for _ in range(stream.steps_per_epoch):
+                rate = recipe.rate_at(done, steps)
+                for group in optimizer.param_groups:
+                    group["lr"] = rate
+                batch = stream.next()
+                optimizer.zero_grad(set_to_none=True)
+                value = loss(module(batch.inputs), batch.target, batch.weights)
+                value.backward()
+                if recipe.weight_decay:
+                    decay_matrices(weights, recipe.decay_at(rate))
+                optimizer.step()
+                average.follow(weights, recipe.averaging_at(done))
+                total += value.detach()
+                done += 1
+            train_losses.append(float(total) / stream.steps_per_epoch)
+            kept = average.module_like(module)
+            valid_losses.append(
+                float(loss(outputs_of(kept, valid.inputs), valid.target, valid.weights))
+            )
+            if not math.isfinite(train_losses[-1] + valid_losses[-1]):
+                raise DivergedError
+            if valid_losses[-1] < best_loss:
+                best_epoch, best_loss = epoch, valid_losses[-1]
+                best = {name: value.detach().clone() for name, value in kept.state_dict().items()}
+            if after_epoch is not None and after_epoch(epoch):
+                break
     module.load_state_dict(best)
     return Trained(module, best_epoch, best_loss, tuple(train_losses), tuple(valid_losses))
 

@@ -82,7 +82,13 @@ class DateColumn:
     @property
     def inputs(self) -> int:
         """Number of inputs, without the indicator."""
-        return 1 + 2 * len(self.cycles)
+        return len(self.input_names)
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """What each input is, without the indicator."""
+        waves = (f"{cycle}_{wave}" for cycle in self.cycles for wave in ("sin", "cos"))
+        return tuple(f"{self.name}_{part}" for part in ("time", *waves))
 
     @property
     def details(self) -> str:

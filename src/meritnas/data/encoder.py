@@ -146,6 +146,17 @@ class TableEncoder:
         return self.numbers + len(self.category_columns)
 
     @property
+    def input_names(self) -> tuple[str, ...]:
+        """What each input is, in their order: `age`, `day_month_sin`, `age_missing`, `city`."""
+        return (
+            *(column.name for column in self.number_columns),
+            *(name for column in self.date_columns for name in column.input_names),
+            *(f"{column.name}_missing" for column in self.number_columns if column.indicator),
+            *(f"{column.name}_missing" for column in self.date_columns if column.indicator),
+            *(column.name for column in self.category_columns),
+        )
+
+    @property
     def scalable(self) -> bool:
         """Whether it makes a difference how numbers are scaled."""
         return any(not column.two_valued for column in self.number_columns)

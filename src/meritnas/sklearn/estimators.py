@@ -14,6 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
+    _check_feature_names_in,
     _check_sample_weight,
     _num_samples,
     check_array,
@@ -151,6 +152,16 @@ class _NAS(BaseEstimator):
         check_is_fitted(self)
         frame = as_frame(self, X, reset=False)
         return torch.from_numpy(self.encoder_.transform(frame))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """What each column of `encode(X)`, and so each input of `module_`, is.
+
+        Args:
+            input_features: the columns' names, if anything, as `fit` saw them.
+        """
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return np.array(self.encoder_.input_names, dtype=object)
 
     def _outputs(self, X: Any) -> torch.Tensor:
         inputs = self.encode(X)
