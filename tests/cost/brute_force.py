@@ -6,11 +6,13 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, Limit
 from meritnas.space.decision import Decision, Option
+from meritnas.space.rule import ABSENT, PresentEdges
 from meritnas.space.space import HyphenText, Space
 
 Picks = tuple[int, ...]
@@ -24,8 +26,13 @@ class Problem:
     costs: dict[str, CostTerms]
     limits: tuple[Limit, ...]
 
-    def all_picks(self) -> list[Picks]:
+    def product(self) -> list[Picks]:
+        """All combinations of options, valid or not."""
         return list(itertools.product(*(range(size) for size in self.space.sizes)))
+
+    def all_picks(self) -> list[Picks]:
+        """All valid ones."""
+        return [picks for picks in self.product() if keeps_rule(self.space, picks)]
 
     def fits(self, picks: Picks) -> bool:
         return all(cost_of(self.costs[e.name], picks) <= e.maximum for e in self.limits)
@@ -35,6 +42,16 @@ class Problem:
 
     def feasible(self, **options: int) -> FeasibleSet:
         return FeasibleSet(self.space, self.costs, self.limits, **options)
+
+
+def keeps_rule(space: Space, picks: Picks) -> bool:
+    """The definition, one node after the other."""
+    if space.rule is None:
+        return True
+    assert isinstance(space.rule, PresentEdges)
+    chosen = [d.options[pick] for d, pick in zip(space.decisions, picks, strict=True)]
+    there = iter([ABSENT not in option.tags for option in chosen])
+    return all(sum(itertools.islice(there, n)) == space.rule.count for n in space.rule.groups)
 
 
 def cost_of(terms: CostTerms, picks: Picks) -> int:
@@ -56,6 +73,18 @@ def plain_space(sizes: tuple[int, ...]) -> Space:
     return Space(decisions, HyphenText())
 
 
+def ruled_space(present: list[list[bool]], groups: tuple[int, ...], count: int) -> Space:
+    """A space of edges; `present` says which of their options mean that an edge is there."""
+    decisions = tuple(
+        Decision(
+            f"d{i}",
+            tuple(Option(f"o{j}", frozenset(() if p else (ABSENT,))) for j, p in enumerate(row)),
+        )
+        for i, row in enumerate(present)
+    )
+    return Space(decisions, HyphenText(), PresentEdges(groups, count))
+
+
 def random_terms(
     sizes: tuple[int, ...], rng: np.random.Generator, scale: int, most: int, pairs: float
 ) -> CostTerms:
@@ -71,8 +100,35 @@ def random_terms(
 def problems(draw: st.DrawFn) -> Problem:
     """1 to 4 decisions of 1 to 5 options, 1 to 3 limits that bind, do not bind, or cannot hold."""
     sizes = tuple(draw(st.lists(st.integers(1, 5), min_size=1, max_size=4)))
+    return draw(_limited(plain_space(sizes)))
+
+
+@st.composite
+def ruled_problems(draw: st.DrawFn) -> Problem:
+    """1 to 5 edges into 1 to 3 nodes, each of which keeps 1 or 2; limits as in `problems`."""
+    count = draw(st.integers(1, 2))
+    groups = tuple(draw(st.lists(st.integers(count, 3), min_size=1, max_size=3)))
+    assume(sum(groups) <= 5)
+    present = [
+        draw(st.lists(st.booleans(), min_size=1, max_size=3)) + draw(st.sampled_from([[], [True]]))
+        for _ in range(sum(groups))
+    ]
+    for start, edges in zip(itertools.accumulate((0, *groups)), groups, strict=False):
+        rows = present[start : start + edges]
+        assume(sum(all(row) for row in rows) <= count <= sum(any(row) for row in rows))
+    return draw(_limited(ruled_space(present, groups, count)))
+
+
+def any_problems() -> st.SearchStrategy[Problem]:
+    """With and without a rule."""
+    return st.one_of(problems(), ruled_problems())
+
+
+@st.composite
+def _limited(draw: st.DrawFn, space: Space) -> Problem:
+    sizes = space.sizes
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    space = plain_space(sizes)
+    everything = Problem(space, {}, ()).all_picks()
     costs: dict[str, CostTerms] = {}
     limits = []
     for k in range(draw(st.integers(1, 3))):
@@ -80,7 +136,7 @@ def problems(draw: st.DrawFn) -> Problem:
         most = draw(st.sampled_from([-2, 3, 20, 400]))
         terms = random_terms(sizes, rng, scale, most, draw(st.sampled_from([0.0, 0.7, 1.0])))
         costs[f"c{k}"] = terms
-        found = sorted(cost_of(terms, p) for p in itertools.product(*(range(s) for s in sizes)))
+        found = sorted(cost_of(terms, p) for p in everything)
         place = draw(st.floats(0, 1))
         limit = found[int(place * (len(found) - 1))] + draw(st.sampled_from([0, 0, 1, -1, 10_000]))
         limits.append(Limit(f"c{k}", limit))

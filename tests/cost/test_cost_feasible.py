@@ -1,17 +1,20 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
 from brute_force import (
     Problem,
+    any_problems,
     cost_of,
     log_softmax,
     log_sum,
     plain_space,
-    problems,
     random_terms,
     rows_for,
+    ruled_space,
     total,
 )
 from hypothesis import HealthCheck, assume, given, settings
@@ -22,13 +25,16 @@ from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, Limit
 from meritnas.errors import InfeasibleError, SpaceError
 from meritnas.families.tabular import tabular_space
+from meritnas.space.decision import Decision
+from meritnas.space.rule import Levels
+from meritnas.space.space import Space
 
 many = settings(max_examples=200, suppress_health_check=[HealthCheck.filter_too_much])
 some = settings(max_examples=80, suppress_health_check=[HealthCheck.filter_too_much])
 
 
 @many
-@given(problems())
+@given(any_problems())
 def test_the_set_is_what_enumeration_finds(problem: Problem) -> None:
     fitting = problem.fitting()
     if not fitting:
@@ -43,6 +49,8 @@ def test_the_set_is_what_enumeration_finds(problem: Problem) -> None:
     assert feasible.share() == pytest.approx(len(fitting) / len(everything))
     inside = [problem.fits(picks) for picks in everything]
     assert feasible.contains(np.array(everything)).tolist() == inside
+    product = np.array(problem.product())
+    assert [tuple(row) for row in product[feasible.contains(product)].tolist()] == fitting
     for picks, is_in in zip(everything[:20], inside, strict=False):
         assert feasible.admits(problem.space.architecture(picks)) == is_in
     for i, kept in enumerate(feasible.reachable()):
@@ -52,7 +60,7 @@ def test_the_set_is_what_enumeration_finds(problem: Problem) -> None:
 @many
 @given(st.data())
 def test_probabilities_are_what_enumeration_finds(data: st.DataObject) -> None:
-    problem = data.draw(problems())
+    problem = data.draw(any_problems())
     fitting = problem.fitting()
     assume(fitting)
     logits = data.draw(rows_for(problem))
@@ -78,7 +86,7 @@ def test_probabilities_are_what_enumeration_finds(data: st.DataObject) -> None:
 @many
 @given(st.data())
 def test_the_best_and_the_mode_are_what_enumeration_finds(data: st.DataObject) -> None:
-    problem = data.draw(problems())
+    problem = data.draw(any_problems())
     fitting = problem.fitting()
     assume(fitting)
     rows = data.draw(rows_for(problem))
@@ -96,7 +104,7 @@ def test_the_best_and_the_mode_are_what_enumeration_finds(data: st.DataObject) -
 @some
 @given(st.data())
 def test_every_sample_is_feasible_and_possible(data: st.DataObject) -> None:
-    problem = data.draw(problems())
+    problem = data.draw(any_problems())
     fitting = problem.fitting()
     assume(fitting)
     logits = data.draw(rows_for(problem))
@@ -112,7 +120,7 @@ def test_every_sample_is_feasible_and_possible(data: st.DataObject) -> None:
 def test_onehot_minus_marginals_is_the_gradient_of_the_log_probability(
     data: st.DataObject,
 ) -> None:
-    problem = data.draw(problems())
+    problem = data.draw(any_problems())
     fitting = problem.fitting()
     assume(fitting)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
@@ -176,7 +184,7 @@ def test_the_same_seed_gives_the_same_samples() -> None:
 
 
 @some
-@given(problems())
+@given(any_problems())
 def test_a_limit_below_the_cheapest_names_the_cheapest_and_its_cost(problem: Problem) -> None:
     name = problem.limits[0].name
     terms = problem.costs[name]
@@ -229,6 +237,74 @@ def test_counts_beyond_64_bits_are_exact() -> None:
     ones = CostTerms(0, (np.array([0, 1]),) * 80, (None,) * 79, "things")
     space = plain_space((2,) * 80)
     assert FeasibleSet(space, {"c": ones}, [Limit("c", 2)]).count() == 1 + 80 + 80 * 79 // 2
+
+
+def test_samples_follow_the_conditional_law_under_a_rule() -> None:
+    """Two nodes that keep two edges, two limits: nothing is uniform about the draws."""
+    rng = np.random.default_rng(7)
+    space = ruled_space([[False, True, True]] * 2 + [[False, True, True]] * 3, (2, 3), 2)
+    costs = {name: random_terms(space.sizes, rng, 1, 30, 1.0) for name in "ab"}
+    bounds = Problem(space, costs, ()).all_picks()
+    limits = tuple(
+        Limit(name, int(np.quantile(terms.of(np.array(bounds)), 0.8)))
+        for name, terms in costs.items()
+    )
+    problem = Problem(space, costs, limits)
+    fitting = problem.fitting()
+    assert 10 < len(fitting) < len(bounds) == 48
+    logits = [rng.normal(size=size) for size in space.sizes]
+    weights = np.array([np.exp(total(logits, picks)) for picks in fitting])
+    drawn = problem.feasible().condition(logits).sample(20_000, np.random.default_rng(0))
+    counts = [int((drawn == picks).all(axis=1).sum()) for picks in fitting]
+    assert sum(counts) == 20_000
+    expected = 20_000 * weights / weights.sum()
+    assert stats.chisquare(counts, expected).pvalue > 0.001
+
+
+def test_without_limits_the_feasible_set_of_two_darts_cells_is_the_space() -> None:
+    edge = [False] + [True] * 7
+    space = ruled_space([edge] * 28, (2, 3, 4, 5) * 2, 2)
+    feasible = FeasibleSet(space, {})
+    assert feasible.exact
+    assert feasible.count() == space.count() == 1_076_746_950_455_072_400
+    # Of a node's n edges two are there: P(V) under uniform logits, and each edge's chance to be.
+    zeros = [np.zeros(8)] * 28
+    assert feasible.probability(zeros) == pytest.approx(space.count() / 8**28, rel=1e-9)
+    marginals = feasible.marginals(zeros)
+    for start, edges in ((0, 2), (2, 3), (5, 4), (9, 5), (14, 2), (16, 3), (19, 4), (23, 5)):
+        for row in marginals[start : start + edges]:
+            np.testing.assert_allclose(row[1:], 2 / edges / 7)
+
+
+def test_the_strongest_two_edges_of_each_node_win() -> None:
+    space = ruled_space([[False, True, True]] * 9, (2, 3, 4), 2)
+    rng = np.random.default_rng(0)
+    scores = [np.append(0.0, rng.uniform(size=2)) for _ in range(9)]
+    found = space.picks(FeasibleSet(space, {}).best(scores))
+    for start, edges in ((0, 2), (2, 3), (5, 4)):
+        best = [row.max() for row in scores[start : start + edges]]
+        kept = [pick > 0 for pick in found[start : start + edges]]
+        assert sorted(np.array(best)[kept]) == sorted(best)[-2:]
+    for row, pick in zip(scores, found, strict=True):
+        assert pick in (0, int(row.argmax()))
+
+
+def test_a_rule_may_end_in_any_state_but_only_the_first_is_valid() -> None:
+    """How often the second option is picked must be a multiple of 3."""
+
+    class Modulo:
+        def levels(self, decisions: Sequence[Decision]) -> Levels:
+            steps = np.array([[(state + option) % 3 for option in (0, 1)] for state in range(3)])
+            return (steps,) * len(decisions)
+
+    plain = plain_space((2,) * 4)
+    space = Space(plain.decisions, plain.text, Modulo())
+    costs = {"c": CostTerms(0, (np.array([1, 2]),) * 4, (None,) * 3, "things")}
+    valid = [p for p in Problem(plain, {}, ()).product() if sum(p) % 3 == 0]
+    assert len(valid) == 5
+    assert space.count() == FeasibleSet(space, {}).count() == 5
+    assert FeasibleSet(space, costs, [Limit("c", 6)]).count() == 1
+    assert FeasibleSet(space, costs, [Limit("c", 7)]).count() == 5
 
 
 def members(feasible: FeasibleSet, picks: np.ndarray) -> np.ndarray:

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 import numpy as np
-from brute_force import Problem, cost_of, problems
+from brute_force import Problem, any_problems, cost_of, problems, ruled_space
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meritnas.cost.reduced import cheapest, reduce_cost
+from meritnas.cost.terms import CostTerms
 
 
 @settings(max_examples=80)
-@given(problems())
+@given(any_problems())
 def test_costs_are_the_sum_of_their_terms(problem: Problem) -> None:
     everything = problem.all_picks()
     for terms in problem.costs.values():
@@ -19,7 +20,8 @@ def test_costs_are_the_sum_of_their_terms(problem: Problem) -> None:
         for picks, cost in zip(everything[:10], expected, strict=False):
             before = (0, *picks)
             assert sum(int(s[a, b]) for s, a, b in zip(steps, before, picks, strict=False)) == cost
-        least, found = cheapest(terms)
+        least, found = cheapest(terms, problem.space.levels)
+        assert found in everything
         assert least == min(expected) == cost_of(terms, found)
 
 
@@ -55,3 +57,11 @@ def test_reduced_costs_are_not_negative_and_fit_exactly_when_the_cost_does(
             spent = sum(int(step[a, b]) for step, a, b in steps)
             assert least + spent * reduced.grid == cost_of(terms, picks)
             assert (spent <= reduced.slack) == (cost_of(terms, picks) <= most)
+
+
+def test_the_cheapest_keeps_the_rule_even_where_breaking_it_would_save_a_lot() -> None:
+    zeros = np.zeros(2, dtype=np.int64)
+    terms = CostTerms(0, (zeros, zeros), (np.array([[-10, 10], [10, -10]]),), "things")
+    space = ruled_space([[False, True]] * 2, (2,), 1)
+    assert cheapest(terms)[0] == -10
+    assert cheapest(terms, space.levels) == (10, (0, 1))

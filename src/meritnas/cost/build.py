@@ -6,6 +6,7 @@ import numpy as np
 
 from meritnas.cost.diagram import Diagram
 from meritnas.cost.reduced import ReducedCost
+from meritnas.space.rule import Levels
 
 # Up to this many possible keys a lookup table is faster than sorting.
 _LOOKUP_KEYS = 8_000_000
@@ -16,39 +17,51 @@ class DiagramTooLarge(Exception):
     """A level of the diagram would hold more transitions than allowed."""
 
 
-def build_diagram(costs: Sequence[ReducedCost], max_transitions: int) -> Diagram:
-    """The minimal diagram of all architectures whose every reduced cost stays within its slack.
+def build_diagram(
+    costs: Sequence[ReducedCost], max_transitions: int, rule: Levels | None = None
+) -> Diagram:
+    """The minimal diagram of all valid architectures whose reduced costs stay within their slack.
 
     Args:
         costs: one for each limit, all over the same decisions.
         max_transitions: the most entries that a level may hold before states are merged.
+        rule: what makes an architecture valid; None where everything does.
 
     Raises:
         DiagramTooLarge: a level would hold more.
     """
-    merged = _merge_equal_states(_forward_levels(costs, max_transitions))
+    if rule is None:
+        rule = tuple(np.zeros((1, step.shape[1]), dtype=np.int64) for step in costs[0].steps)
+    merged = _merge_equal_states(_forward_levels(costs, rule, max_transitions))
     # Numbers of the size that numpy indexes with, so that no pass has to convert them.
     return Diagram(tuple(level.astype(np.intp) for level in merged))
 
 
-def _forward_levels(costs: Sequence[ReducedCost], max_transitions: int) -> list[np.ndarray]:
-    """Level by level, all (class of the last option, slack left for each limit) that occur.
+def _forward_levels(
+    costs: Sequence[ReducedCost], rule: Levels, max_transitions: int
+) -> list[np.ndarray]:
+    """Level by level, all (class of last option, state of the rule, slack of each limit).
 
     Two exact merges keep the levels small: options with equal costs to the next decision are one
     class, and slack beyond what the most expensive completion needs is cut off.
     """
     before = np.zeros(1, dtype=np.int64)  # the last option of each state, as its class' first
+    states = np.zeros(1, dtype=np.int64)  # of the rule
     slacks = [np.array([cost.slack], dtype=np.int64) for cost in costs]
     levels = []
     for i in range(len(costs[0].steps)):
         if len(before) * costs[0].steps[i].shape[1] > max_transitions:
             raise DiagramTooLarge
         left = [s[:, None] - c.steps[i][before] for s, c in zip(slacks, costs, strict=True)]
-        alive = np.logical_and.reduce([part >= 0 for part in left])
+        after = rule[i][states]
+        if i + 1 == len(costs[0].steps):  # where a valid architecture ends
+            after = np.where(after == 0, 0, -1)
+        alive = np.logical_and.reduce([after >= 0, *(part >= 0 for part in left)])
         left = [np.minimum(part, c.most_ahead[i]) for part, c in zip(left, costs, strict=True)]
         first_of_class, option_class = _option_classes(costs, i)
-        widths = [cost.slack + 1 for cost in costs]
-        found, level = _number_states(left, option_class, len(first_of_class), widths, alive)
+        widths = [rule[i].shape[0], *(cost.slack + 1 for cost in costs)]
+        parts = [after, *left]
+        found, level = _number_states(parts, option_class, len(first_of_class), widths, alive)
         if not len(found):  # nothing keeps all limits at once
             return [np.empty((0, s.shape[1]), dtype=np.int32) for s in costs[0].steps]
         levels.append(level)
@@ -56,6 +69,7 @@ def _forward_levels(costs: Sequence[ReducedCost], max_transitions: int) -> list[
         for width in reversed(widths):
             slacks.insert(0, found % width)
             found = found // width
+        states = slacks.pop(0)
         before = first_of_class[found]
     return levels
 

@@ -10,6 +10,7 @@ from meritnas.cost.reduced import ReducedCost, cheapest, reduce_cost
 from meritnas.cost.terms import CostTerms, Limit
 from meritnas.errors import InfeasibleError, SpaceError
 from meritnas.space.architecture import Architecture
+from meritnas.space.rule import Levels
 from meritnas.space.space import Space
 
 _MAX_TRANSITIONS = 12_000_000
@@ -47,7 +48,7 @@ class FeasibleSet:
             reduce_cost(terms, limit.maximum)
             for limit, terms in zip(self.limits, self._terms, strict=True)
         ] or [_no_cost(space)]
-        self.diagram, self._reduced = _fit(reduced, max_transitions)
+        self.diagram, self._reduced = _fit(reduced, max_transitions, space.levels)
         if not len(self.diagram.levels[0]):
             found = "no architecture" if self.exact else f"no architecture found ({self.note}) that"
             raise InfeasibleError(
@@ -78,8 +79,8 @@ class FeasibleSet:
         return self.count() / self.space.count()
 
     def contains(self, picks: np.ndarray) -> np.ndarray:
-        """For a pick matrix [n, decisions], which rows keep every limit: a boolean array [n]."""
-        fits = np.ones(len(picks), dtype=bool)
+        """For a pick matrix [n, decisions], which rows are valid and keep every limit: [n]."""
+        fits = self.space.valid(picks)
         for limit, terms in zip(self.limits, self._terms, strict=True):
             fits &= terms.of(picks) <= limit.maximum
         return fits
@@ -157,7 +158,7 @@ def _log_softmax(row: np.ndarray) -> np.ndarray:
 
 
 def _check_limit(space: Space, limit: Limit, terms: CostTerms) -> None:
-    least, picks = cheapest(terms)
+    least, picks = cheapest(terms, space.levels)
     if limit.maximum < least:
         embeddings = ", such as embeddings, which can be made narrower"
         fixed = (
@@ -179,7 +180,7 @@ def _no_cost(space: Space) -> ReducedCost:
 
 
 def _fit(
-    costs: Sequence[ReducedCost], max_transitions: int
+    costs: Sequence[ReducedCost], max_transitions: int, rule: Levels | None
 ) -> tuple[Diagram, tuple[ReducedCost, ...]]:
     """Build the diagram, on a coarser grid where it would be too large, loosest limit first.
 
@@ -189,7 +190,7 @@ def _fit(
     loosest_first = sorted(range(len(current)), key=lambda k: -current[k].tightness)
     while True:
         try:
-            return build_diagram(current, max_transitions), tuple(current)
+            return build_diagram(current, max_transitions, rule), tuple(current)
         except DiagramTooLarge:
             loose = [k for k in loosest_first if current[k].slack > _COARSEST_SLACK]
             coarse = loose[0] if loose else max(loosest_first, key=lambda k: current[k].slack)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from meritnas.cost.terms import CostTerms
+from meritnas.space.rule import Levels
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,29 @@ class ReducedCost:
         return _with_most_ahead(steps, self.slack // factor, self.grid * factor, missed)
 
 
-def cheapest(terms: CostTerms) -> tuple[int, tuple[int, ...]]:
-    """The smallest cost of any architecture, and the picks that have it."""
+def cheapest(terms: CostTerms, levels: Levels | None = None) -> tuple[int, tuple[int, ...]]:
+    """The smallest cost of any architecture that keeps a space's rule, and its picks."""
     steps = terms.steps()
-    ahead = _cheapest_ahead(steps)
-    picks: list[int] = []
-    row = 0
-    for step, rest in zip(steps, ahead, strict=True):
-        row = int(np.argmin(step[row] + rest))
-        picks.append(row)
-    return int((steps[0][0] + ahead[0]).min()), tuple(picks)
+    if levels is None:
+        levels = tuple(np.zeros((1, step.shape[1]), dtype=np.int64) for step in steps)
+    # [states, options before]: the cheapest way on; what is forbidden costs more than anything,
+    # even after steps of a cost below zero.
+    never = 1 + 2 * sum(int(np.abs(step).max()) for step in steps)
+    ahead = np.full((len(levels[0]), steps[-1].shape[1]), never)
+    ahead[0] = 0
+    choices = []
+    for step, level in zip(reversed(steps), reversed(levels), strict=True):
+        options = np.arange(step.shape[1])
+        rest = np.where(level >= 0, ahead[level, options], never)  # [states, options]
+        sums = step[None, :, :] + rest[:, None, :]  # [states, options before, options]
+        choices.append(sums.argmin(axis=2))
+        ahead = sums.min(axis=2)
+    state, before, picks = 0, 0, []
+    for choice, level in zip(reversed(choices), levels, strict=True):
+        before = int(choice[state, before])
+        picks.append(before)
+        state = int(level[state, before])
+    return int(ahead[0, 0]), tuple(picks)
 
 
 def reduce_cost(terms: CostTerms, maximum: int) -> ReducedCost:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from meritnas.errors import SpaceError
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision
+from meritnas.space.rule import Levels, Rule, follows, ways
 
 
 class TextForm(Protocol):
@@ -43,10 +45,16 @@ class Space:
 
     *Picks* are option indices, one for each decision: a tuple, or an integer matrix with one
     row for each architecture wherever many are handled at once.
+
+    Attributes:
+        decisions: the questions, in order.
+        text: how their answers are written.
+        rule: which answers go together; None where all do.
     """
 
     decisions: tuple[Decision, ...]
     text: TextForm
+    rule: Rule | None = None
 
     def __post_init__(self) -> None:
         if not self.decisions:
@@ -60,6 +68,8 @@ class Space:
                     f"the options of decision '{decision.name}' must differ, got {names}; "
                     "remove the repeated ones"
                 )
+        if not self.count():
+            raise SpaceError(f"no architecture keeps the rule of this space: {self.rule}")
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -71,9 +81,20 @@ class Space:
         """The names of each decision's options."""
         return [[option.name for option in decision.options] for decision in self.decisions]
 
+    @cached_property
+    def levels(self) -> Levels | None:
+        """The rule as an automaton; None where there is no rule."""
+        return None if self.rule is None else self.rule.levels(self.decisions)
+
     def count(self) -> int:
-        """The number of architectures, exactly."""
-        return math.prod(self.sizes)
+        """The number of valid architectures, exactly."""
+        return math.prod(self.sizes) if self.levels is None else ways(self.levels)[0][0]
+
+    def valid(self, picks: np.ndarray) -> np.ndarray:
+        """For a pick matrix [n, decisions], which rows keep the rule: a boolean array [n]."""
+        if self.levels is None:
+            return np.ones(len(picks), dtype=bool)
+        return follows(self.levels, picks)
 
     def architecture(self, picks: Sequence[int] | np.ndarray) -> Architecture:
         """The architecture with these option indices."""
@@ -88,6 +109,8 @@ class Space:
                     f"decision '{decision.name}' has options 0 to {len(decision) - 1}, got {pick}"
                 )
             names.append(decision.options[pick].name)
+        if self.levels is not None and not self.valid(np.array([list(picks)]))[0]:
+            raise SpaceError(f"({', '.join(names)}) is no architecture of this space: {self.rule}")
         return Architecture(tuple(names), self.text.format(names))
 
     def picks(self, architecture: Architecture) -> tuple[int, ...]:
@@ -115,6 +138,15 @@ class Space:
         return self.architecture(self.picks(Architecture(options, text)))
 
     def random(self, seed: int | np.random.Generator) -> Architecture:
-        """One architecture, every one equally likely."""
+        """One valid architecture, every one equally likely."""
         rng = np.random.default_rng(seed)
-        return self.architecture([int(rng.integers(size)) for size in self.sizes])
+        if self.levels is None:
+            return self.architecture([int(rng.integers(size)) for size in self.sizes])
+        ahead = ways(self.levels)
+        state, picks = 0, []
+        for level, counts in zip(self.levels, ahead[1:], strict=True):
+            left = [counts[s] if s >= 0 else 0 for s in level[state].tolist()]
+            chances = np.array([n / sum(left) for n in left])
+            picks.append(int(rng.choice(len(left), p=chances)))
+            state = int(level[state, picks[-1]])
+        return self.architecture(picks)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from meritnas.space.decision import Decision
+
+ABSENT = "absent"
+"""The tag of an option that means: this edge is not there."""
+
+Levels = tuple[np.ndarray, ...]
+"""A rule as a small automaton that reads one decision after the other. For each decision an
+integer array [states, options]: the state after an option, or -1 where it is forbidden. Reading
+begins in state 0; an architecture is valid if it ends in state 0."""
+
+
+class Rule(Protocol):
+    """Which combinations of options are architectures at all."""
+
+    def levels(self, decisions: Sequence[Decision]) -> Levels:
+        """The rule for these decisions."""
+        ...
+
+
+@dataclass(frozen=True)
+class PresentEdges:
+    """Of the edges into every node exactly `count` are there (DARTS keeps two).
+
+    Attributes:
+        groups: the number of edges into each node; the decisions are these edges, node by node.
+        count: how many of them are present, that is, answered by an option not tagged `absent`.
+    """
+
+    groups: tuple[int, ...]
+    count: int
+
+    def __str__(self) -> str:
+        return f"exactly {self.count} of the edges into each node must be present"
+
+    def levels(self, decisions: Sequence[Decision]) -> Levels:
+        """States count the present edges of the node that is being read."""
+        found = []
+        read = iter(decisions)
+        for edges in self.groups:
+            for edge in range(edges):
+                decision = next(read)
+                present = np.array([ABSENT not in option.tags for option in decision.options])
+                after = np.arange(self.count + 1)[:, None] + present[None, :]
+                after[after > self.count] = -1
+                if edge == edges - 1:
+                    after = np.where(after == self.count, 0, -1)
+                found.append(after.astype(np.int64))
+        return tuple(found)
+
+
+def ways(levels: Levels) -> list[list[int]]:
+    """For each decision, and after the last: how many ways each state leaves to a valid end."""
+    states = levels[0].shape[0]
+    found = [[1] + [0] * (states - 1)]
+    for level in reversed(levels):
+        ahead = found[0]
+        found.insert(0, [sum(ahead[s] for s in row if s >= 0) for row in level.tolist()])
+    return found
+
+
+def follows(levels: Levels, picks: np.ndarray) -> np.ndarray:
+    """For a pick matrix [n, decisions], which rows keep the rule: a boolean array [n]."""
+    state = np.zeros(len(picks), dtype=np.int64)
+    fits = np.ones(len(picks), dtype=bool)
+    for i, level in enumerate(levels):
+        state = level[state, picks[:, i]]
+        fits &= state >= 0
+        state = np.maximum(state, 0)
+    return fits & (state == 0)
