@@ -5,12 +5,15 @@ import json
 import math
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
 
 from meritnas.child.predictor import Predictor, load_predictor
 from meritnas.child.race import Race
@@ -293,3 +296,42 @@ def test_reserves_join_while_there_is_time(tmp_path: Path) -> None:
     assert kept["plan"] == found.race.to_json()
     none = retrain(tmp_path / "other", bundle, [4, 5], seconds=60.0, reserves=reserves)
     assert {one["architecture"] for one in none.results} == {"8-4"}  # seeds come after finalists
+
+
+class TwoHeads(nn.Module):
+    """A network with an auxiliary head, if it is asked for."""
+
+    def __init__(self, inputs: int, auxiliary: bool) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(inputs, 4), nn.ReLU())
+        self.output = nn.Linear(4, 1)
+        if auxiliary:
+            self.auxiliary = nn.Linear(4, 1)
+
+    def both(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        units = self.body(inputs)
+        return self.output(units), self.auxiliary(units)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        found: Tensor = self.output(self.body(inputs))
+        return found
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.4])
+def test_an_auxiliary_head_is_trained_and_not_kept(tmp_path: Path, weight: float) -> None:
+    bundle = bundle_of()
+    asked: list[dict[str, Any]] = []
+
+    def child(_: str, **options: Any) -> TwoHeads:
+        asked.append(options)
+        return TwoHeads(bundle.train.inputs.shape[1], options.get("auxiliary", False))
+
+    family: Any = SimpleNamespace(child=child)
+    store = RunStore.create(tmp_path / "run", {"settings": SETTINGS.to_json()})
+    recipe = dataclasses.replace(RECIPE, auxiliary=weight)
+    race = Race(("one",), (0.0,), (3,), 2)
+    retrain_child(family, race, bundle, recipe, store, lambda _: None)
+    head = {"auxiliary": True} if weight else {}
+    assert asked == [{"seed": 3, "dropout": 0.0, **head}]
+    weights = load_file(tmp_path / "run" / "model.safetensors")
+    assert set(weights) == set(TwoHeads(2, auxiliary=False).state_dict())

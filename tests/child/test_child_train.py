@@ -9,8 +9,12 @@ from torch import nn
 
 from meritnas import tabular_space
 from meritnas.child.train import make_optimizer, outputs_of, train_child
+from meritnas.data.augment import Augment
 from meritnas.data.bundle import Part
-from meritnas.errors import DivergedError
+from meritnas.data.pieces import rows_at_once
+from meritnas.data.stream import BatchStream
+from meritnas.errors import DivergedError, UsageError
+from meritnas.families.drop_path import DropPath
 from meritnas.search.recipe import ADAM_EPS, TrainRecipe
 
 
@@ -145,3 +149,111 @@ def test_what_is_judged_and_kept_is_a_moving_average(averaging: float) -> None:
             best = {name: value.clone() for name, value in average.state_dict().items()}
     for name, value in trained.module.state_dict().items():
         torch.testing.assert_close(value, best[name], rtol=1e-4, atol=1e-5)
+
+
+def noisy_images(rows: int, seed: int) -> Part:
+    generator = torch.Generator().manual_seed(seed)
+    images = torch.randn(rows, 2, 6, 6, generator=generator)
+    images = images.contiguous(memory_format=torch.channels_last)
+    return Part(images, images.mean((1, 2, 3)) + torch.randn(rows, generator=generator))
+
+
+IMAGES, VALID_IMAGES = noisy_images(40, 0), noisy_images(30, 1)
+
+
+class TwoHeads(nn.Module):
+    """A small network for images with an auxiliary head, and a drop-path of no rate."""
+
+    def __init__(self, seed: int = 0, drop: float = 0.0) -> None:
+        super().__init__()
+        torch.manual_seed(seed)
+        self.body = nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), DropPath(drop))
+        self.output = nn.Linear(4, 1)
+        self.auxiliary = nn.Linear(4, 1)
+        self.rates: list[float] = []
+
+    def both(self, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        path = self.body[3]
+        assert isinstance(path, DropPath)
+        self.rates.append(path.rate)
+        units = self.body(inputs).mean((2, 3))
+        return self.output(units), self.auxiliary(units)
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        return self.both(inputs)[0]
+
+
+@pytest.mark.parametrize("auxiliary", [0.0, 0.4])
+@pytest.mark.parametrize("clip", [None, 0.1])
+@pytest.mark.parametrize("augment", [Augment(), Augment(1, True, 2)])
+def test_training_on_images_follows_the_recipe(
+    auxiliary: float, clip: float | None, augment: Augment
+) -> None:
+    """Against a loop written out here with torch's own optimiser."""
+    recipe = TrainRecipe(
+        "sgd",
+        0.05,
+        batch_size=16,
+        weight_decay=0.1,
+        averaging=0.0,
+        nesterov=True,
+        clip=clip,
+        decay="gradient",
+        final_rate=0.01,
+        auxiliary=auxiliary,
+        augment=augment,
+    )
+    trained = train_child(TwoHeads(), IMAGES, VALID_IMAGES, mean_square, recipe, 3, 5)
+    module = TwoHeads()
+    optimizer = torch.optim.SGD(
+        module.parameters(), lr=1.0, momentum=0.9, nesterov=True, weight_decay=0.1
+    )
+    stream = BatchStream(IMAGES, 16, 5, augment)
+    for epoch in range(3):
+        total = 0.0
+        for i in range(2):
+            turned = 1 + np.cos(np.pi * (2 * epoch + i) / 6)
+            optimizer.param_groups[0]["lr"] = 0.01 + 0.04 * 0.5 * turned
+            batch = stream.next()
+            optimizer.zero_grad()
+            outputs, helping = module.both(batch.inputs)
+            loss = mean_square(outputs, batch.target)
+            (loss + auxiliary * mean_square(helping, batch.target)).backward()
+            if not auxiliary:
+                module.auxiliary.zero_grad()
+            if clip is not None:
+                nn.utils.clip_grad_norm_(module.parameters(), clip)
+            optimizer.step()
+            total += loss.item() / 2
+        assert trained.train_losses[epoch] == pytest.approx(total, rel=1e-4)
+        valid = mean_square(outputs_of(module, VALID_IMAGES.inputs), VALID_IMAGES.target)
+        assert trained.valid_losses[epoch] == pytest.approx(valid.item(), rel=1e-4)
+
+
+def test_drop_path_grows_with_the_epochs() -> None:
+    recipe = TrainRecipe("sgd", 0.01, batch_size=20, auxiliary=0.4)
+    module = TwoHeads(drop=0.4)
+    train_child(module, IMAGES, VALID_IMAGES, mean_square, recipe, 4, 0)
+    assert module.rates == pytest.approx([0.0, 0.0, 0.1, 0.1, 0.2, 0.2, 0.3, 0.3])
+
+
+def test_an_auxiliary_loss_needs_an_auxiliary_head() -> None:
+    recipe = TrainRecipe(auxiliary=0.4)
+    with pytest.raises(UsageError, match=r"auxiliary=0\.4 needs .* got a Sequential; set"):
+        train_child(FAMILY.child("4-4"), TRAIN, VALID, mean_square, recipe, 2, 0)
+
+
+def test_the_optimiser_of_papers_on_images() -> None:
+    recipe = TrainRecipe("sgd", 0.1, weight_decay=5e-4, decay="gradient", nesterov=True)
+    sgd = make_optimizer(TwoHeads(), recipe).param_groups[0]
+    assert (sgd["momentum"], sgd["weight_decay"], sgd["nesterov"]) == (0.9, 5e-4, True)
+
+
+def test_images_are_looked_at_in_small_numbers_and_tables_as_ever() -> None:
+    assert rows_at_once(torch.empty(1, 4)) == rows_at_once(torch.empty(1, 5000)) == 8192
+    assert rows_at_once(torch.empty(1, 3, 224, 224)) == 64
+    assert 100 <= rows_at_once(torch.empty(1, 3, 32, 32)) <= 1000
+    assert rows_at_once(torch.empty(1, 1, 2, 2)) == 8192
+    module = TwoHeads().eval()
+    images = noisy_images(300, 0).inputs.repeat(1, 1, 30, 30)
+    torch.testing.assert_close(outputs_of(module, images), module(images).detach())

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from meritnas import TableInputs, TabularSpace, tabular_space
-from meritnas.search.block_optimizer import BlockOptimizer
+from meritnas.search.block_optimizer import BlockOptimizer, clipped
 from meritnas.search.recipe import ADAM_EPS, TrainRecipe
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.supernet import Supernet, module_of
@@ -188,3 +188,142 @@ def test_a_block_that_is_copied_is_written_back() -> None:
     expected = before.clone()
     expected[:5, :2] = 0.8 * before[:5, :2] - 0.5
     torch.testing.assert_close(module.weight.detach(), expected)
+
+
+def conv_net(layout: torch.memory_format) -> nn.Module:
+    """Convolutions of the usual kinds: full, depthwise, pointwise."""
+    torch.manual_seed(0)
+    return nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1, bias=False),
+        nn.BatchNorm2d(8),
+        nn.ReLU(),
+        nn.Conv2d(8, 8, 3, padding=1, groups=8),
+        nn.Conv2d(8, 5, 1),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(5, 2),
+    ).to(memory_format=layout)
+
+
+def image_batch(k: int) -> Tensor:
+    images = torch.randn(6, 3, 8, 8, generator=torch.Generator().manual_seed(k))
+    return images.contiguous(memory_format=torch.channels_last)
+
+
+IMAGE_RECIPES = [
+    TrainRecipe("sgd", weight_decay=0.0, nesterov=True),
+    TrainRecipe("sgd", weight_decay=0.3, decay="gradient"),
+    TrainRecipe("sgd", weight_decay=0.3, decay="gradient", nesterov=True),
+    TrainRecipe("sgd", weight_decay=0.3, decay="gradient", nesterov=True, clip=0.05),
+    TrainRecipe("sgd", weight_decay=0.3, decay="gradient", nesterov=True, clip=1000.0),
+    TrainRecipe("adam", weight_decay=0.3, decay="gradient", clip=0.05),
+]
+
+
+@pytest.mark.parametrize("recipe", IMAGE_RECIPES)
+@pytest.mark.parametrize("layout", [torch.channels_last, torch.contiguous_format])
+def test_convolutions_are_trained_as_by_torch(
+    recipe: TrainRecipe, layout: torch.memory_format
+) -> None:
+    ours, theirs = conv_net(layout), conv_net(torch.contiguous_format)
+    optimizer = BlockOptimizer(ours, recipe)
+    reference: torch.optim.Optimizer
+    if recipe.optimizer == "sgd":
+        reference = torch.optim.SGD(
+            theirs.parameters(),
+            lr=1.0,
+            momentum=0.9,
+            nesterov=recipe.nesterov,
+            weight_decay=recipe.weight_decay,
+        )
+    else:
+        reference = torch.optim.Adam(
+            theirs.parameters(), lr=1.0, eps=ADAM_EPS, weight_decay=recipe.weight_decay
+        )
+    extents = {name: tuple(param.shape) for name, param in ours.named_parameters()}
+    for k, rate in enumerate(RATES * 2):
+        leaves = optimizer.leaves(extents)
+        outputs = torch.func.functional_call(ours, leaves, (image_batch(k),))
+        grads = torch.autograd.grad(loss_of(outputs), list(leaves.values()))
+        optimizer.step(leaves, grads, rate)
+        reference.param_groups[0]["lr"] = rate
+        reference.zero_grad()
+        loss_of(theirs(image_batch(k).contiguous())).backward()
+        if recipe.clip is not None:
+            nn.utils.clip_grad_norm_(theirs.parameters(), recipe.clip)
+        reference.step()
+        for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+            torch.testing.assert_close(a.detach(), b.detach(), atol=1e-6, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("layout", [torch.channels_last, torch.contiguous_format])
+def test_gradients_may_lie_in_memory_in_another_order(
+    name: Name, layout: torch.memory_format
+) -> None:
+    """As convolutions give them for images with their channels last."""
+    shape = (4, 3, 3, 3)
+    grad = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    found = []
+    for given in (torch.channels_last, torch.contiguous_format):
+        module = nn.Conv2d(3, 4, 3, bias=False)
+        nn.init.ones_(module.weight)
+        module = module.to(memory_format=layout)
+        optimizer = BlockOptimizer(module, TrainRecipe(name))
+        for _ in range(2):
+            laid_out = grad.contiguous(memory_format=given)
+            optimizer.step(optimizer.leaves({"weight": shape}), (laid_out,), 0.1)
+        found.append(module.weight.detach())
+    assert torch.equal(*found)
+    assert found[0].is_contiguous(memory_format=layout)
+
+
+@pytest.mark.parametrize("layout", [torch.channels_last, torch.contiguous_format])
+@pytest.mark.parametrize("extent", [(4, 3, 3, 3), (2, 3, 3, 3), (4, 2, 3, 3), (1, 1, 3, 3)])
+def test_blocks_of_convolutions_are_updated_in_place(
+    layout: torch.memory_format, extent: tuple[int, ...]
+) -> None:
+    module = nn.Conv2d(3, 4, 3, bias=False).to(memory_format=layout)
+    before = module.weight.detach().clone()
+    recipe = TrainRecipe("sgd", weight_decay=0.0)
+    optimizer = BlockOptimizer(module, recipe)
+    expected, momentum = before.clone(), torch.zeros_like(before)
+    inside = tuple(slice(one) for one in extent)
+    for k in range(3):
+        leaves = optimizer.leaves({"weight": extent})
+        shares = leaves["weight"].data_ptr() == module.weight.data_ptr()
+        assert shares or extent[1] < 3  # a copy only where numbers in between are left out
+        grad = torch.randn(extent, generator=torch.Generator().manual_seed(k))
+        optimizer.step(leaves, (grad,), 0.1)
+        momentum[inside] = 0.9 * momentum[inside] + grad
+        expected[inside] -= 0.1 * momentum[inside]
+    torch.testing.assert_close(module.weight.detach(), expected)
+    torch.testing.assert_close(moments(optimizer)["weight"][0], momentum)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("clip", [None, 0.1])
+def test_leaves_that_took_no_part_stay_as_they_are(name: Name, clip: float | None) -> None:
+    module = nn.Linear(3, 2)
+    optimizer = BlockOptimizer(module, TrainRecipe(name, clip=clip))
+    extents = {"weight": (2, 3), "bias": (2,)}
+    optimizer.step(optimizer.leaves(extents), (torch.ones(2, 3), torch.ones(2)), 0.1)
+    weight, bias = module.weight.detach().clone(), module.bias.detach().clone()
+    before = copy.deepcopy(optimizer.state_dict())
+    optimizer.step(optimizer.leaves(extents), (None, torch.ones(2)), 0.1)
+    after = optimizer.state_dict()
+    assert torch.equal(module.weight, weight)
+    assert not torch.equal(module.bias, bias)
+    for old, new in zip(before["moments"]["weight"], after["moments"]["weight"], strict=True):
+        assert torch.equal(old, new)
+    assert after["steps"]["weight"] == before["steps"]["weight"]
+    optimizer.step(optimizer.leaves(extents), (None, None), 0.1)
+    assert torch.equal(module.weight, weight)
+
+
+def test_clipping_scales_gradients_together_and_copies_them() -> None:
+    grads = [torch.full((3,), 2.0), torch.full((2, 2), -1.0)]  # a norm of 4
+    found = clipped(grads, 1.0)
+    torch.testing.assert_close(found, [grad / 4 for grad in grads], rtol=1e-5, atol=0.0)
+    assert [float(grad.max()) for grad in grads] == [2.0, -1.0]
+    assert all(torch.equal(a, b) for a, b in zip(clipped(grads, 5.0), grads, strict=True))

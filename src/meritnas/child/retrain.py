@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from torch import Tensor, nn
 
 from meritnas.child.metrics import score
 from meritnas.child.race import Race, Training, best_of
 from meritnas.child.train import Trained, outputs_of, train_child
-from meritnas.data.bundle import Bundle
+from meritnas.data.bundle import AnyBundle
 from meritnas.families.family import Family
 from meritnas.search.recipe import TrainRecipe
 from meritnas.search.store import RunStore
@@ -32,6 +33,8 @@ class Retrained:
         test: metric -> mean over the winner's trainings on the held-out test part; empty where
             there is no such part.
         test_spread: metric -> standard deviation over them (0 for a single one).
+        test_best: metric -> of the one with the smallest validation loss, whose weights are kept:
+            what papers report as the best of several runs.
         results: every training: architecture, dropout, seed, losses, best epoch, test scores.
         seconds: how long all of them took.
     """
@@ -40,6 +43,7 @@ class Retrained:
     architecture: str
     test: dict[str, float]
     test_spread: dict[str, float]
+    test_best: dict[str, float]
     results: tuple[dict[str, Any], ...]
     seconds: float = field(compare=False)
 
@@ -47,7 +51,7 @@ class Retrained:
 def retrain_child(
     family: Family,
     race: Race,
-    bundle: Bundle,
+    bundle: AnyBundle,
     recipe: TrainRecipe,
     store: RunStore,
     listen: Listener,
@@ -75,7 +79,7 @@ def retrain_child(
         if best_of(results) is results[-1]:
             store.write_weights(
                 "retrain.safetensors",
-                dict(trained.module.state_dict()),
+                _kept_weights(trained.module),
                 {"architecture": training.architecture},
             )
         took = time.perf_counter() - begun
@@ -103,6 +107,7 @@ def summarise(race: Race, results: list[dict[str, Any]], seconds: float) -> Retr
             name: float(np.std(found, ddof=1)) if len(found) > 1 else 0.0
             for name, found in values.items()
         },
+        test_best=dict(best_of(winners)["test"]),
         results=tuple(results),
         seconds=seconds,
     )
@@ -125,13 +130,17 @@ def _train(
     training: Training,
     family: Family,
     race: Race,
-    bundle: Bundle,
+    bundle: AnyBundle,
     recipe: TrainRecipe,
     number: int,
     listen: Listener,
     end: float,
 ) -> Trained:
-    module = family.child(training.architecture, seed=training.seed, dropout=training.dropout)
+    # Families that know no auxiliary head are not asked for one.
+    head = {"auxiliary": True} if recipe.auxiliary else {}
+    module = family.child(
+        training.architecture, seed=training.seed, dropout=training.dropout, **head
+    )
 
     def tell(epoch: int) -> bool:
         listen(
@@ -158,7 +167,16 @@ def _train(
     )
 
 
-def _result(training: Training, trained: Trained, bundle: Bundle) -> dict[str, Any]:
+def _kept_weights(module: nn.Module) -> dict[str, Tensor]:
+    """A network's weights but for its auxiliary head's, which only training needs."""
+    return {
+        name: value
+        for name, value in module.state_dict().items()
+        if not name.startswith("auxiliary.")
+    }
+
+
+def _result(training: Training, trained: Trained, bundle: AnyBundle) -> dict[str, Any]:
     test = bundle.test
     return {
         "architecture": training.architecture,

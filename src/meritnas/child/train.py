@@ -4,20 +4,32 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
 from meritnas.data.bundle import Part
-from meritnas.data.stream import BatchStream
-from meritnas.errors import DivergedError
+from meritnas.data.pieces import rows_at_once
+from meritnas.data.stream import Batch, BatchStream
+from meritnas.errors import DivergedError, UsageError
+from meritnas.families.drop_path import ramp_drop_paths
 from meritnas.families.family import seeded
 from meritnas.search.block_optimizer import decay_matrices
 from meritnas.search.recipe import ADAM_EPS, TrainRecipe
 
-_ROWS_AT_ONCE = 8192
+"""A network holds some dozen times the numbers of the images themselves while it looks at them."""
 
 Loss = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+
+
+@runtime_checkable
+class HasAuxiliaryHead(Protocol):
+    """A network with a second output half way up that helps to train it (Szegedy et al., 2015)."""
+
+    def both(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """The outputs [n, outputs], and those of the auxiliary head [n, outputs]."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -56,14 +68,23 @@ def train_child(
         train: rows to learn from.
         valid: rows that choose the epoch.
         loss: (outputs, target, weights) -> mean loss.
-        recipe: optimiser, learning rate, schedule, batch size.
-        epochs: passes over `train`.
+        recipe: optimiser, learning rate, schedule, batch size, what is done to images.
+        epochs: passes over `train`; drop-path grows from none towards its final rate with them.
         seed: the order of batches.
         after_epoch: told the number of each finished epoch; training ends there if it returns True.
+
+    Raises:
+        UsageError: the recipe has an auxiliary loss, but the network no auxiliary head.
     """
-    stream = BatchStream(train, recipe.batch_size, seed)
+    if recipe.auxiliary and not isinstance(module, HasAuxiliaryHead):
+        raise UsageError(
+            f"auxiliary={recipe.auxiliary} needs a network with an auxiliary head (a method "
+            f"`both`), got a {type(module).__name__}; set auxiliary to 0"
+        )
+    stream = BatchStream(train, recipe.batch_size, seed, recipe.augment)
     optimizer = make_optimizer(module, recipe)
-    weights = [param.detach() for param in module.parameters()]
+    parameters = list(module.parameters())
+    weights = [param.detach() for param in parameters]
     average = _Average(module)
     steps = stream.steps_per_epoch * epochs
     done = 0
@@ -73,6 +94,7 @@ def train_child(
     valid_losses: list[float] = []
     with seeded(seed):  # dropout draws from torch's own generator
         for epoch in range(1, epochs + 1):
+            ramp_drop_paths(module, (epoch - 1) / epochs)
             total = torch.zeros((), device=train.target.device)
             for _ in range(stream.steps_per_epoch):
                 rate = recipe.rate_at(done, steps)
@@ -80,10 +102,11 @@ def train_child(
                     group["lr"] = rate
                 batch = stream.next()
                 optimizer.zero_grad(set_to_none=True)
-                value = loss(module(batch.inputs), batch.target, batch.weights)
-                value.backward()
-                if recipe.weight_decay:
-                    decay_matrices(weights, recipe.decay_at(rate))
+                value, minimised = _step_losses(module, batch, loss, recipe.auxiliary)
+                minimised.backward()
+                if recipe.clip is not None:
+                    nn.utils.clip_grad_norm_(parameters, recipe.clip)
+                decay_matrices(weights, recipe.decay_at(rate))
                 optimizer.step()
                 average.follow(weights, recipe.averaging_at(done))
                 total += value.detach()
@@ -102,6 +125,19 @@ def train_child(
                 break
     module.load_state_dict(best)
     return Trained(module, best_epoch, best_loss, tuple(train_losses), tuple(valid_losses))
+
+
+def _step_losses(
+    module: nn.Module, batch: Batch, loss: Loss, auxiliary: float
+) -> tuple[Tensor, Tensor]:
+    """A batch's loss, and what is minimised: the same, or with the auxiliary head's added."""
+    if not auxiliary:
+        value = loss(module(batch.inputs), batch.target, batch.weights)
+        return value, value
+    assert isinstance(module, HasAuxiliaryHead)
+    outputs, helping = module.both(batch.inputs)
+    value = loss(outputs, batch.target, batch.weights)
+    return value, value + auxiliary * loss(helping, batch.target, batch.weights)
 
 
 class _Average:
@@ -127,19 +163,28 @@ def make_optimizer(module: nn.Module, recipe: TrainRecipe) -> torch.optim.Optimi
     fused = {param.device.type for param in module.parameters()} <= {"cpu", "cuda"}
     if recipe.optimizer == "sgd":
         return torch.optim.SGD(
-            module.parameters(), lr=recipe.learning_rate, momentum=0.9, fused=fused
+            module.parameters(),
+            lr=recipe.learning_rate,
+            momentum=0.9,
+            nesterov=recipe.nesterov,
+            weight_decay=recipe.gradient_decay,
+            fused=fused,
         )
-    return torch.optim.Adam(module.parameters(), lr=recipe.learning_rate, eps=ADAM_EPS, fused=fused)
+    return torch.optim.Adam(
+        module.parameters(),
+        lr=recipe.learning_rate,
+        eps=ADAM_EPS,
+        weight_decay=recipe.gradient_decay,
+        fused=fused,
+    )
 
 
 @torch.no_grad()
 def outputs_of(module: nn.Module, inputs: Tensor) -> Tensor:
-    """Outputs [n, outputs] for any number of rows, computed some thousands at a time."""
+    """Outputs [n, outputs] for any number of rows or images, computed some at a time."""
     was_training = module.training
     module.eval()
-    parts = [
-        module(inputs[start : start + _ROWS_AT_ONCE])
-        for start in range(0, max(1, len(inputs)), _ROWS_AT_ONCE)
-    ]
+    some = rows_at_once(inputs)
+    parts = [module(inputs[start : start + some]) for start in range(0, max(1, len(inputs)), some)]
     module.train(was_training)
     return torch.cat(parts)
