@@ -8,7 +8,7 @@ from meritnas import tabular_space
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
 from meritnas.errors import DivergedError
-from meritnas.supernet.gates import one_path
+from meritnas.supernet.gates import mixture, one_path, tracked
 from meritnas.supernet.probe import Probe
 
 
@@ -117,3 +117,54 @@ def test_losses_that_are_no_numbers_are_an_error(probe: Probe) -> None:
     with pytest.raises(DivergedError):
         broken.held_out_loss(np.array([0, 0]))
     assert np.isfinite(probe.held_out_loss(np.array([0, 0])))
+
+
+def test_gradients_are_those_of_the_gates_and_land_nowhere_else(probe: Probe) -> None:
+    batch = probe.valid_batch()
+    gates, rows = tracked([0, 1], (2, 2))
+    loss, slopes = probe.gradients(gates, batch, rows)
+    assert loss == pytest.approx(probe.losses(np.array([[0, 1]]), batch)[0], rel=1e-5)
+    assert probe.passes == 2
+    step = 1e-3
+    for i, pick in enumerate((0, 1)):
+        moved = [row.detach().clone() for row in rows]
+        found = []
+        for sign in (1, -1):
+            moved[i][pick] = 1.0 + sign * step
+            found.append(probe.gradients(mixture(moved), batch, [])[0])
+        assert slopes[i][pick].item() == pytest.approx((found[0] - found[1]) / (2 * step), abs=2e-3)
+        assert slopes[i][1 - pick] == 0
+    supernet = probe._supernet
+    assert all(param.grad is None for param in supernet.parameters())  # type: ignore[attr-defined]
+
+
+def test_weights_are_constants_that_follow_the_supernet(probe: Probe) -> None:
+    weights = probe.weights()
+    assert not any(weight.requires_grad for weight in weights.values())
+    supernet = probe._supernet
+    with torch.no_grad():
+        for param in supernet.parameters():  # type: ignore[attr-defined]
+            param.add_(1.0)
+    named = dict(supernet.named_parameters())  # type: ignore[attr-defined]
+    assert all(torch.equal(weight, named[name]) for name, weight in probe.weights().items())
+
+
+def test_gradients_by_weights_are_asked_for_by_giving_them(probe: Probe) -> None:
+    batch = probe.train_batch()
+    held = {name: weight.detach().requires_grad_() for name, weight in probe.weights().items()}
+    _, slopes = probe.gradients(one_path([0, 1]), batch, list(held.values()), held)
+    assert any(slope.abs().max() > 0 for slope in slopes)
+    assert not any(weight.requires_grad for weight in probe.weights().values())
+    _, none = probe.gradients(one_path([0, 1]), batch, tracked([0, 1], (2, 2))[1])
+    assert all(slope.abs().max() == 0 for slope in none)
+
+
+def test_gradients_that_are_no_numbers_are_an_error() -> None:
+    valid = part(35, 1)
+    valid.target[3] = float("inf")
+    supernet = tabular_space(3, 1, 2, (2, 4)).supernet(0)
+    streams = BatchStream(valid, 35, 0), BatchStream(valid, 35, 1)
+    broken = Probe(supernet, mean_square, *streams, valid)
+    gates, rows = tracked([0, 1], (2, 2))
+    with pytest.raises(DivergedError):
+        broken.gradients(gates, broken.valid_batch(), rows)

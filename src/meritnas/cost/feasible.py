@@ -11,7 +11,7 @@ from meritnas.cost.terms import CostTerms, Limit
 from meritnas.errors import InfeasibleError, SpaceError
 from meritnas.space.architecture import Architecture
 from meritnas.space.rule import Levels
-from meritnas.space.space import Space
+from meritnas.space.space import HyphenText, Space
 
 _MAX_TRANSITIONS = 12_000_000
 _COARSEST_SLACK = 64
@@ -160,18 +160,21 @@ def _log_softmax(row: np.ndarray) -> np.ndarray:
 def _check_limit(space: Space, limit: Limit, terms: CostTerms) -> None:
     least, picks = cheapest(terms, space.levels)
     if limit.maximum < least:
-        embeddings = ", such as embeddings, which can be made narrower"
-        fixed = (
-            f" ({terms.text(terms.constant)} of them in every network"
-            f"{embeddings if 'parameters' in terms.unit else ''})"
-            if 2 * terms.constant > least
-            else ""
-        )
+        fixed = ""
+        if 2 * terms.constant > least:
+            fixed = f" ({terms.text(terms.constant)} of them in every network{_less(space, terms)})"
         raise InfeasibleError(
             f"the limit of {terms.text(limit.maximum)} {terms.unit} is below the cheapest network, "
             f"{space.architecture(picks)} with {terms.text(least)}{fixed}; set the limit to "
             f"{terms.text(least)} or more, or offer smaller options"
         )
+
+
+def _less(space: Space, terms: CostTerms) -> str:
+    """How what every network has can be made less."""
+    if not isinstance(space.text, HyphenText):
+        return ", less with fewer channels or cells"
+    return ", such as embeddings, which can be made narrower" if "parameters" in terms.unit else ""
 
 
 def _no_cost(space: Space) -> ReducedCost:

@@ -40,16 +40,27 @@ class Family(ABC):
 
     @abstractmethod
     def child(
-        self, architecture: Architecture | str, seed: int = 0, dropout: float = 0.0
+        self,
+        architecture: Architecture | str,
+        seed: int = 0,
+        dropout: float = 0.0,
+        auxiliary: bool = False,
     ) -> nn.Module:
         """The stand-alone network of one architecture with fresh weights: a plain torch Module.
 
-        Dropout changes how it trains, not what it holds: its weights have the same names.
+        Dropout changes how it trains, not what it holds: its weights have the same names. An
+        auxiliary head is a second classifier that helps to train deep networks of cells; its
+        weights are named `auxiliary.` and are no part of the network's costs.
         """
 
     @abstractmethod
     def restrict(self, kept: Sequence[np.ndarray]) -> Self:
         """The family that has only these option indices of each decision."""
+
+    @property
+    def nodes(self) -> tuple[tuple[int, ...], ...]:
+        """Groups of decisions that are edges into the same node; empty where there are no cells."""
+        return ()
 
     def parse(self, text: str) -> Architecture:
         """The architecture that people write as `text`."""

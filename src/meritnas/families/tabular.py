@@ -160,9 +160,15 @@ class TabularSpace(Family):
             return TabularSupernet(self)
 
     def child(
-        self, architecture: Architecture | str, seed: int = 0, dropout: float = 0.0
+        self,
+        architecture: Architecture | str,
+        seed: int = 0,
+        dropout: float = 0.0,
+        auxiliary: bool = False,
     ) -> nn.Sequential:
         """Torch's own modules in a row; with category columns, an `EmbedTable` before them."""
+        if auxiliary:
+            raise SpaceError("networks for tables have no auxiliary head; set auxiliary to 0")
         widths = [int(name) for name in self.as_architecture(architecture).options]
         modules: OrderedDict[str, nn.Module] = OrderedDict()
         with seeded(seed):

@@ -109,8 +109,7 @@ class Space:
                     f"decision '{decision.name}' has options 0 to {len(decision) - 1}, got {pick}"
                 )
             names.append(decision.options[pick].name)
-        if self.levels is not None and not self.valid(np.array([list(picks)]))[0]:
-            raise SpaceError(f"({', '.join(names)}) is no architecture of this space: {self.rule}")
+        self._check_rule(picks, names)
         return Architecture(tuple(names), self.text.format(names))
 
     def picks(self, architecture: Architecture) -> tuple[int, ...]:
@@ -130,7 +129,12 @@ class Space:
                     f"it has {', '.join(known)}"
                 )
             found.append(known.index(name))
+        self._check_rule(found, names)
         return tuple(found)
+
+    def _check_rule(self, picks: Sequence[int] | np.ndarray, names: Sequence[str]) -> None:
+        if self.levels is not None and not self.valid(np.array([list(picks)]))[0]:
+            raise SpaceError(f"({', '.join(names)}) is no architecture of this space: {self.rule}")
 
     def parse(self, text: str) -> Architecture:
         """The architecture that people write as `text`."""

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,15 +8,14 @@ import torch
 from torch import Tensor
 
 from meritnas.data.bundle import Part
+from meritnas.data.pieces import rows_at_once
 from meritnas.data.stream import Batch, BatchStream
 from meritnas.errors import DivergedError
 from meritnas.supernet.gates import Gates, one_path
-from meritnas.supernet.supernet import Supernet
+from meritnas.supernet.supernet import Supernet, module_of
 
 Loss = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 """(outputs [n, outputs], target [n], weights of the rows [n] or None) -> mean loss."""
-
-_ROWS_AT_ONCE = 8192
 
 
 class Probe:
@@ -34,6 +33,7 @@ class Probe:
         self._train = train
         self._valid = valid
         self._held = held
+        self._constants: dict[str, Tensor] | None = None
         self.passes = 0
 
     @property
@@ -54,6 +54,46 @@ class Probe:
         self.passes += 1
         return self._loss(self._supernet(batch.inputs, gates, weights), batch.target, batch.weights)
 
+    def weights(self) -> dict[str, Tensor]:
+        """The supernet's weights by name, as constants: views without a gradient, not copies."""
+        if self._constants is None:
+            named = module_of(self._supernet).named_parameters()
+            self._constants = {name: param.detach() for name, param in named}
+        return dict(self._constants)
+
+    def gradients(
+        self,
+        gates: Gates,
+        batch: Batch,
+        leaves: Sequence[Tensor],
+        weights: Mapping[str, Tensor] | None = None,
+    ) -> tuple[float, list[Tensor]]:
+        """The loss under gates, and its gradient by each leaf; zeros where it does not count.
+
+        Nothing lands on the supernet's own weights, and nothing is kept for their gradients.
+
+        Args:
+            gates: usually tracked ones.
+            batch: what to judge on.
+            leaves: tensors that record gradients: gates, or some of `weights`.
+            weights: in place of the supernet's own, which are taken as constants.
+        """
+        loss = self.loss(gates, batch, self.weights() if weights is None else weights)
+        if not torch.isfinite(loss):
+            raise DivergedError
+        if not leaves or not loss.requires_grad:
+            return loss.item(), [torch.zeros_like(leaf) for leaf in leaves]
+        found = torch.autograd.grad(loss, list(leaves), allow_unused=True)
+        gradients = [
+            torch.zeros_like(leaf) if gradient is None else gradient
+            for leaf, gradient in zip(leaves, found, strict=True)
+        ]
+        # Gates may be on another device than weights.
+        norms = [norm.to(loss.device) for norm in torch._foreach_norm(gradients)]
+        if not torch.isfinite(torch.stack(norms)).all():
+            raise DivergedError
+        return loss.item(), gradients
+
     def losses(self, picks: np.ndarray, batch: Batch) -> np.ndarray:
         """Losses [n] of architectures given as a pick matrix [n, decisions], without gradients."""
         self.passes += len(picks)
@@ -71,8 +111,9 @@ class Probe:
         gates = one_path(picks.tolist())
         total = torch.zeros((), dtype=torch.float64)
         with torch.no_grad():
-            for start in range(0, len(self._held), _ROWS_AT_ONCE):
-                rows = self._held.slice(start, start + _ROWS_AT_ONCE)
+            at_once = rows_at_once(self._held.inputs)
+            for start in range(0, len(self._held), at_once):
+                rows = self._held.slice(start, start + at_once)
                 loss = self._loss(self._supernet(rows.inputs, gates), rows.target, rows.weights)
                 total += loss.double().cpu() * len(rows)
         if not torch.isfinite(total):

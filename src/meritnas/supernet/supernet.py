@@ -36,8 +36,11 @@ class Supernet(Protocol):
         """
         ...
 
-    def whole(self) -> Gates:
-        """The gates under which all weights take part (the warm-up of TabNAS, section 3.1)."""
+    def whole(self) -> Gates | None:
+        """The gates under which all weights take part (the warm-up of TabNAS, section 3.1).
+
+        None where the options' weights have nothing in common, so that this helps nobody.
+        """
         ...
 
     def extract(self, picks: Sequence[int]) -> dict[str, Tensor]:

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+def parameters(module: nn.Module) -> int:
+    """The number of weights of a network."""
+    return sum(param.numel() for param in module.parameters())
+
+
+def multiply_adds(module: nn.Module, *shapes: Sequence[int]) -> int:
+    """The multiply-adds of a network's convolutions and linear layers for one input.
+
+    Biases of linear layers count as one each, as NAS-Bench-201 counts; norms, pooling and
+    activations do not count.
+
+    Args:
+        module: on the `meta` device, where nothing is computed.
+        shapes: of its inputs, without the batch.
+    """
+    total = 0
+
+    def count(layer: nn.Module, _: tuple[Tensor, ...], outputs: Tensor) -> None:
+        nonlocal total
+        if isinstance(layer, nn.Conv2d):
+            kernel = layer.kernel_size[0] * layer.kernel_size[1]
+            total += outputs.numel() * (layer.in_channels // layer.groups) * kernel
+        elif isinstance(layer, nn.Linear):
+            total += layer.in_features * layer.out_features
+            total += layer.out_features if layer.bias is not None else 0
+
+    hooks = [layer.register_forward_hook(count) for layer in module.modules()]
+    try:
+        with torch.no_grad():
+            module.eval()(*(torch.empty(1, *shape, device="meta") for shape in shapes))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return total
