@@ -3,10 +3,11 @@ from __future__ import annotations
 import io
 
 import numpy as np
+import pytest
 import torch
 from scipy import stats
 
-from meritnas.policy.policy import Policy, draw
+from meritnas.policy.policy import Ascent, Policy, draw
 
 
 def test_all_options_are_equal_at_the_start() -> None:
@@ -62,3 +63,62 @@ def test_a_saved_policy_continues_bit_for_bit() -> None:
         other.ascend(gradient)
     assert torch.equal(policy.logits, other.logits)
     assert [row.tolist() for row in policy.rows()] == [row.tolist() for row in other.rows()]
+
+
+def test_weight_decay_clipping_and_the_cosine_are_what_they_say() -> None:
+    ascent = Ascent(betas=(0.5, 0.99), eps=1e-8, weight_decay=0.1, clip=1.0, falls_over=6)
+    start = np.array([0.5, -1.0, 0.0, 2.0, 1.0])
+    policy = Policy((2, 3), 0.05, ascent, start)
+    reference = torch.from_numpy(start).clone().requires_grad_()
+    adam = torch.optim.Adam([reference], lr=0.05, betas=(0.5, 0.99), eps=1e-8, weight_decay=0.1)
+    rng = np.random.default_rng(0)
+    for step in range(6):
+        gradient = rng.normal(size=5) * (3.0 if step % 2 else 0.1)
+        adam.param_groups[0]["lr"] = 0.05 * 0.5 * (1 + np.cos(np.pi * step / 6))
+        reference.grad = -torch.from_numpy(gradient.copy())
+        torch.nn.utils.clip_grad_norm_([reference], 1.0)
+        adam.step()
+        policy.ascend(gradient)
+        np.testing.assert_allclose(policy.logits.numpy(), reference.detach(), rtol=1e-5)
+    before = policy.logits.clone()
+    policy.ascend(np.ones(5))  # the rate has fallen to zero
+    assert torch.equal(before, policy.logits)
+
+
+def test_weight_decay_pulls_towards_equal_options() -> None:
+    policy = Policy((3,), 0.01, Ascent(weight_decay=0.1), np.array([1.0, -1.0, 0.5]))
+    entropies = []
+    for _ in range(50):
+        policy.ascend(np.zeros(3))
+        row = policy.probabilities()[0]
+        entropies.append(-(row * np.log(row)).sum())
+    assert entropies == sorted(entropies)
+
+
+def test_a_falling_rate_goes_on_after_a_pause() -> None:
+    ascent = Ascent(falls_over=10)
+    policy, other = Policy((3,), 0.1, ascent), Policy((3,), 0.1, ascent)
+    gradient = np.array([1.0, -1.0, 0.5])
+    for _ in range(4):
+        policy.ascend(gradient)
+    other.load_state_dict(policy.state_dict())
+    for _ in range(4):
+        policy.ascend(gradient)
+        other.ascend(gradient)
+    assert torch.equal(policy.logits, other.logits)
+
+
+def test_the_differentiable_logits_are_a_leaf_of_their_own() -> None:
+    policy = Policy((2, 2), 0.1, initial=np.array([1.0, 2.0, 3.0, 4.0]))
+    leaf = policy.differentiable()
+    assert leaf.is_leaf
+    assert leaf.requires_grad
+    assert leaf.tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert not policy.logits.requires_grad
+
+
+@pytest.mark.parametrize(("options", "entropy"), [(4, 1.3863), (5, 1.6094), (10, 2.3026)])
+def test_the_entropy_at_the_start_is_that_of_equal_options(options: int, entropy: float) -> None:
+    rows = Policy((options,) * 6, 0.1).probabilities()
+    found = [-(row * np.log(row)).sum() for row in rows]
+    np.testing.assert_allclose(found, entropy, atol=5e-5)

@@ -10,10 +10,12 @@ from scipy import stats
 from meritnas import tabular_space
 from meritnas.clock import Clock
 from meritnas.credit.baseline import Paired
+from meritnas.credit.credit import score_gradient
 from meritnas.policy.laws import Conditional, Draw, Law, Rejection, Uncorrected
 from meritnas.policy.policy import Policy
-from meritnas.strategy.policy_gradient import PolicyGradient, score_gradient
-from meritnas.strategy.recipes import Problem, default_policy_rate, make_strategy
+from meritnas.strategy.pace import PACES
+from meritnas.strategy.policy_gradient import PolicyGradient
+from meritnas.strategy.recipes import Problem, make_strategy
 
 SPACE = tabular_space(2, 1, 2, (2, 3, 4))
 FEASIBLE = SPACE.feasible(max_params=25)
@@ -22,14 +24,14 @@ FITTING = [p for p in EVERY if SPACE.cost(SPACE.space.architecture(p)) <= 25]
 CLOCK = Clock(0, 100, "joint", 0, 100)
 
 
-def test_a_gradient_is_the_mean_of_signal_times_onehot_minus_center() -> None:
+def test_a_gradient_is_the_sum_of_signal_times_onehot_minus_center() -> None:
     center = [np.array([0.2, 0.5, 0.3]), np.array([0.6, 0.4])]
     drawn = Draw(np.array([[0, 1], [2, 0], [0, 0]]), center, None)
-    found = score_gradient(drawn, [1.0, -2.0, 0.5])
+    found = score_gradient(drawn, np.array([1.0, -2.0, 0.5]))
     expected = np.zeros(5)
     for (a, b), signal in zip(drawn.picks, [1.0, -2.0, 0.5], strict=True):
         onehot = np.concatenate([np.eye(3)[a], np.eye(2)[b]])
-        expected += signal * (onehot - np.concatenate(center)) / 3
+        expected += signal * (onehot - np.concatenate(center))
     np.testing.assert_allclose(found, expected)
 
 
@@ -49,7 +51,7 @@ def test_the_expected_gradient_is_that_of_the_expected_reward_given_feasibility(
     for baseline in (0.0, 5.0):  # any baseline leaves the expectation as it is
         found = sum(
             float(chance)
-            * score_gradient(Draw(np.array([p]), center, None), [rewards[p] - baseline])
+            * score_gradient(Draw(np.array([p]), center, None), np.array([rewards[p] - baseline]))
             for p, chance in zip(FITTING, chances.detach(), strict=True)
         )
         np.testing.assert_allclose(found, exact.numpy(), atol=1e-12)
@@ -63,7 +65,8 @@ def mean_gradient(
     rows = policy.probabilities()
     weights = np.array([rows[0][a] * rows[1][b] for a, b in FITTING])
     gradients = [
-        score_gradient(Draw(np.array([p]), center, None), [rewards[p] - baseline]) for p in FITTING
+        score_gradient(Draw(np.array([p]), center, None), np.array([rewards[p] - baseline]))
+        for p in FITTING
     ]
     return np.array(weights / weights.sum() @ np.array(gradients))
 
@@ -116,7 +119,7 @@ def test_paired_rewards_need_no_probability_of_fitting() -> None:
         center = law.draw(policy, 1, np.random.default_rng(0)).center
         drawn = Draw(picks, center, None)
         for name, signals in (("paired", Paired().signals(rewards)), ("plain", rewards)):
-            found[type(law).__name__, name] = score_gradient(drawn, signals)
+            found[type(law).__name__, name] = score_gradient(drawn, np.array(signals))
     gaps = {
         name: np.abs(found["Rejection", name] - found["Uncorrected", name]).max()
         for name in ("paired", "plain")
@@ -145,7 +148,7 @@ def test_weight_steps_draw_from_the_policy_or_from_its_feasible_part() -> None:
 
 
 def test_few_updates_get_a_larger_rate_and_many_the_papers() -> None:
-    assert default_policy_rate(10) == 0.1
-    assert default_policy_rate(10**6) == 0.005
-    rates = [default_policy_rate(n) for n in (1, 100, 300, 1000, 3000, 10**5)]
+    assert PACES["tabnas"].rate(10) == 0.1
+    assert PACES["tabnas"].rate(10**6) == 0.005
+    rates = [PACES["tabnas"].rate(n) for n in (1, 100, 300, 1000, 3000, 10**5)]
     assert rates == sorted(rates, reverse=True)

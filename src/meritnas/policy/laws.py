@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from meritnas.cost.feasible import FeasibleSet
+from meritnas.policy.neighbours import is_free
 from meritnas.policy.policy import Policy, draw
 
 
@@ -133,3 +134,16 @@ class Uncorrected:
         probabilities = policy.probabilities()
         picks = draw(probabilities, n, rng)
         return Draw(picks[self.feasible.contains(picks)], probabilities, None)
+
+
+def feasible_law(feasible: FeasibleSet) -> Law:
+    """The law p(. | V); where V is everything simply p, which is the same and cheaper."""
+    return Unrestricted() if is_free(feasible) else Conditional(feasible)
+
+
+def valid_law(feasible: FeasibleSet) -> Law:
+    """The law p, whatever draws cost, but valid: given the space's rule where it has one."""
+    space = feasible.space
+    if space.rule is None:
+        return Unrestricted()
+    return Conditional(FeasibleSet(space, {}, ()) if feasible.limits else feasible)

@@ -54,7 +54,8 @@ class BlackBox:
     def sample(self, clock: Clock) -> Gates:
         """A path drawn uniformly from the whole space."""
         del clock
-        return one_path([int(self.rng.integers(size)) for size in self.feasible.space.sizes])
+        space = self.feasible.space
+        return one_path(space.picks(space.random(self.rng)))
 
     def update(self, probe: Probe, clock: Clock) -> Learnt | None:
         """Judge one proposal on the whole validation part."""

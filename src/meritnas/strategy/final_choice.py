@@ -9,6 +9,7 @@ from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms
 from meritnas.policy.policy import Policy
 from meritnas.space.architecture import Architecture
+from meritnas.strategy.best_seen import BestSeen
 from meritnas.supernet.probe import Probe
 
 
@@ -32,6 +33,23 @@ class Mode:
         """One architecture."""
         del probe, rng
         return [feasible.mode(policy.rows())]
+
+
+@dataclass(frozen=True)
+class ProcessBest:
+    """The best of what was judged while searching, and after it the most probable one."""
+
+    seen: BestSeen
+
+    def ranked(
+        self, policy: Policy, feasible: FeasibleSet, probe: Probe, rng: np.random.Generator
+    ) -> list[Architecture]:
+        """One or two architectures."""
+        found = Mode().ranked(policy, feasible, probe, rng)
+        if self.seen.picks is None:
+            return found
+        best = feasible.space.architecture(self.seen.picks)
+        return [best, *(other for other in found if other != best)]
 
 
 @dataclass(frozen=True)

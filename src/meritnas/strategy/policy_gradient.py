@@ -7,54 +7,61 @@ import numpy as np
 
 from meritnas.clock import Clock
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.credit.baseline import Baseline, MovingAverage
-from meritnas.credit.reward import Reward
-from meritnas.policy.laws import Conditional, Draw, Law
-from meritnas.policy.policy import Policy, draw
+from meritnas.credit.credit import Credit
+from meritnas.policy.laws import Law, Unrestricted
+from meritnas.policy.policy import Policy
 from meritnas.space.architecture import Architecture
+from meritnas.strategy.best_seen import BestSeen
 from meritnas.strategy.final_choice import FinalChoice
 from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.probe import Probe
 
-# Weight steps draw their paths this many at a time: drawing one costs as much as drawing many.
-_PATHS_AT_ONCE = 16
-
 
 @dataclass
 class PolicyGradient:
-    """REINFORCE over a supernet (TabNAS, algorithms 1 and 2).
+    """A policy that moves by the credit of what it draws.
 
-    The gradient of a draw y is (r - b) * (onehot(y) - center), with the law's center and a moving
-    average b. One update every `samples` weight steps learns from `samples` draws on one
-    validation batch: as many passes as TabNAS' one draw a step, but one table of the feasible
-    set serves them all (TabNAS averages over eight cores likewise, appendix B.2.2).
+    REINFORCE (TabNAS, algorithms 1 and 2), PARSEC and AdvantageNAS (algorithm 1) are this
+    strategy with their own `credit`. One update every `samples` weight steps learns from
+    `samples` draws on one validation batch: as many passes as one draw a step, but one table of
+    the feasible set serves them all (TabNAS averages over eight cores likewise, appendix B.2.2).
 
-    Deviation: weight steps draw their paths `_PATHS_AT_ONCE` at a time, so a path may come from a
-    policy a few updates old.
+    Deviation: weight steps draw their paths `paths_at_once` at a time, because drawing one costs
+    as much as drawing many, so a path may come from a policy a few updates old.
+
+    Attributes:
+        policy: the belief.
+        feasible: the architectures that may be chosen.
+        law: what is learnt from.
+        credit: how much each option gets of a draw's loss.
+        choose: the final choice.
+        rng: where all draws come from.
+        samples: draws for each update.
+        weight_law: what the weights are trained on.
+        seen: the best of what was judged.
+        paths_at_once: see above.
     """
 
     policy: Policy
     feasible: FeasibleSet
     law: Law
-    reward: Reward
+    credit: Credit
     choose: FinalChoice
     rng: np.random.Generator
     samples: int = 8
-    weight_draws: Literal["policy", "feasible"] = "policy"
-    baseline: Baseline = field(default_factory=MovingAverage)
+    weight_law: Law = field(default_factory=Unrestricted)
+    seen: BestSeen = field(default_factory=BestSeen)
+    paths_at_once: int = 16
     learns: Literal["joint", "frozen"] = "joint"
     most_judgements: int | None = None
     _paths: list[list[int]] = field(default_factory=list)
 
     def sample(self, clock: Clock) -> Gates:
-        """A path drawn from the policy, whatever it costs, or from its feasible part."""
+        """A path drawn by the weight steps' law."""
         del clock
         if not self._paths:
-            if self.weight_draws == "feasible":
-                picks = Conditional(self.feasible).draw(self.policy, _PATHS_AT_ONCE, self.rng).picks
-            else:
-                picks = draw(self.policy.probabilities(), _PATHS_AT_ONCE, self.rng)
+            picks = self.weight_law.draw(self.policy, self.paths_at_once, self.rng).picks
             self._paths = picks.tolist()
         return one_path(self._paths.pop())
 
@@ -67,10 +74,10 @@ class PolicyGradient:
         if drawn.probability is not None:
             values["feasible_probability"] = drawn.probability
         if len(drawn.picks):
-            losses = probe.losses(drawn.picks, probe.valid_batch())
-            rewards = self.reward.of(losses, drawn.picks).tolist()
-            self.policy.ascend(score_gradient(drawn, self.baseline.signals(rewards)))
-            values["reward"] = float(np.mean(rewards))
+            found = self.credit.assign(probe, probe.valid_batch(), drawn, self.policy)
+            self.policy.ascend(found.gradient)
+            self.seen.notice(drawn.picks, found.losses, self.feasible)
+            values |= found.values
         return Learnt(values)
 
     def beliefs(self) -> list[np.ndarray]:
@@ -86,10 +93,11 @@ class PolicyGradient:
         return self.choose.ranked(self.policy, self.feasible, probe, self.rng)
 
     def state_dict(self) -> dict[str, Any]:
-        """Policy, average, generator and the paths drawn ahead."""
+        """Policy, credit, the best seen, generator and the paths drawn ahead."""
         return {
             "policy": self.policy.state_dict(),
-            "baseline": self.baseline.state_dict(),
+            "credit": self.credit.state_dict(),
+            "seen": self.seen.state_dict(),
             "rng": rng_state(self.rng),
             "paths": [list(path) for path in self._paths],
         }
@@ -97,16 +105,7 @@ class PolicyGradient:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
         self.policy.load_state_dict(state["policy"])
-        self.baseline.load_state_dict(state["baseline"])
+        self.credit.load_state_dict(state["credit"])
+        self.seen.load_state_dict(state["seen"])
         set_rng_state(self.rng, state["rng"])
         self._paths = [list(path) for path in state["paths"]]
-
-
-def score_gradient(drawn: Draw, signals: list[float]) -> np.ndarray:
-    """Mean over draws of signal * (onehot(y) - center), all rows in one array."""
-    weights = np.array(signals) / len(signals)
-    rows = []
-    for i, center in enumerate(drawn.center):
-        row = np.bincount(drawn.picks[:, i], weights=weights, minlength=len(center))
-        rows.append(row - weights.sum() * center)
-    return np.concatenate(rows)

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from meritnas.cost.feasible import FeasibleSet
+from meritnas.cost.terms import CostTerms
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a strategy is built for.
+
+    Attributes:
+        feasible: the space and the architectures of it that keep the limits.
+        costs: what architectures cost, by the cost's name.
+        joint_steps: how many weight steps will have a turn of learning beside them.
+        seed: where all the strategy's randomness comes from.
+        judgements: how many architectures a strategy that learns after the weights may judge.
+        weight_rate: the learning rate of the weights.
+        nodes: groups of decisions, by index, that feed the same node of a cell; empty where there
+            are no cells.
+    """
+
+    feasible: FeasibleSet
+    costs: Mapping[str, CostTerms]
+    joint_steps: int
+    seed: int
+    judgements: int = 100
+    weight_rate: float = 0.025
+    nodes: tuple[tuple[int, ...], ...] = ()
+
+    def rng(self) -> np.random.Generator:
+        """The strategy's own generator."""
+        return np.random.default_rng([self.seed, 1])
