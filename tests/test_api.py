@@ -86,7 +86,7 @@ def test_a_search_in_a_given_space(tmp_path: Path) -> None:
     assert space.cost(result.architecture) <= 60
     assert meritnas.resume(tmp_path / "run", table()).architecture == result.architecture
     wrong = tabular_space(5, 1, 2, (2, 4))
-    with pytest.raises(UsageError, match="the data need"):
+    with pytest.raises(UsageError, match="does not fit the data, which need"):
         meritnas.search(table(), target="y", space=wrong, out=tmp_path / "wrong", **quick)
     assert not (tmp_path / "wrong").exists()
 
@@ -167,7 +167,7 @@ def test_a_finished_run_resumes_to_its_result_without_work(tmp_path: Path) -> No
 
 def test_a_run_cannot_be_resumed_on_other_data(tmp_path: Path) -> None:
     meritnas.search(table(), target="y", out=tmp_path / "run", **QUICK)
-    with pytest.raises(UsageError, match="started with a data frame"):
+    with pytest.raises(UsageError, match="started with data in memory"):
         meritnas.resume(tmp_path / "run")
     with pytest.raises(DataError, match="has changed"):
         meritnas.resume(tmp_path / "run", table().assign(a=0.5))

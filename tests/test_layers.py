@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("child",),
     ("report",),
     ("result",),
+    ("preparation",),
     ("job",),
     ("api",),
     ("cli", "sklearn"),

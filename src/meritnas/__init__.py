@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from meritnas.version import __version__
 
 if TYPE_CHECKING:
-    from meritnas.api import resume, retrain, search
+    from meritnas.api import resume, retrain, search, train
     from meritnas.child.predictor import Predictor, load_predictor
     from meritnas.errors import (
         DataError,
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
         StoreError,
         UsageError,
     )
+    from meritnas.families.darts import DartsSpace, darts_space
+    from meritnas.families.nasbench201 import Nasbench201Space, nasbench201_space
+    from meritnas.families.nasbench201_table import NASBench201Table, nasbench201_table
     from meritnas.families.table_inputs import TableInputs
     from meritnas.families.tabular import PAPER_WIDTHS, TabularSpace, tabular_space
     from meritnas.result import SearchResult
@@ -29,11 +32,14 @@ if TYPE_CHECKING:
 __all__ = [
     "PAPER_WIDTHS",
     "Architecture",
+    "DartsSpace",
     "DataError",
     "InfeasibleError",
     "MeritNASError",
+    "NASBench201Table",
     "NASClassifier",
     "NASRegressor",
+    "Nasbench201Space",
     "Predictor",
     "SearchResult",
     "SpaceError",
@@ -42,15 +48,19 @@ __all__ = [
     "TabularSpace",
     "UsageError",
     "__version__",
+    "darts_space",
     "load_predictor",
+    "nasbench201_space",
+    "nasbench201_table",
     "resume",
     "retrain",
     "search",
     "tabular_space",
+    "train",
 ]
 
 _MODULES = {
-    "meritnas.api": ("resume", "retrain", "search"),
+    "meritnas.api": ("resume", "retrain", "search", "train"),
     "meritnas.child.predictor": ("Predictor", "load_predictor"),
     "meritnas.errors": (
         "DataError",
@@ -60,6 +70,9 @@ _MODULES = {
         "StoreError",
         "UsageError",
     ),
+    "meritnas.families.darts": ("DartsSpace", "darts_space"),
+    "meritnas.families.nasbench201": ("Nasbench201Space", "nasbench201_space"),
+    "meritnas.families.nasbench201_table": ("NASBench201Table", "nasbench201_table"),
     "meritnas.families.table_inputs": ("TableInputs",),
     "meritnas.families.tabular": ("PAPER_WIDTHS", "TabularSpace", "tabular_space"),
     "meritnas.result": ("SearchResult",),

@@ -2,18 +2,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
+import numpy as np
 import pandas as pd
 
 from meritnas.data.bundle import outline_table
+from meritnas.data.image_bundle import outline_images
+from meritnas.data.image_source import ImageSource, is_image_data, load_images
 from meritnas.data.source import load_source
 from meritnas.errors import UsageError, whole_number
-from meritnas.families.family import fine_limits
-from meritnas.families.tabular import PAPER_WIDTHS, TabularSpace
-from meritnas.job import Job, Listener, favourites_of, make_config, make_settings, start
+from meritnas.families.darts import DartsSpace
+from meritnas.families.family import Family, fine_limits
+from meritnas.families.operations import NONE
+from meritnas.families.tabular import TabularSpace
+from meritnas.job import Job, Listener, favourites_of, make_config, start, start_given
+from meritnas.preparation import AnyData, AnySource
 from meritnas.result import SearchResult
+from meritnas.search.defaults import image_settings, table_settings
+from meritnas.search.settings import SearchSettings
+from meritnas.search.spaces import TABULAR, CellFamily, is_cell_space, name_of
 from meritnas.search.store import RunStore
+from meritnas.space.space import HyphenText
+
+Images: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""Images [n, h, w] or [n, h, w, channels], and their labels [n]."""
 
 
 def nobody(event: dict[str, Any]) -> None:
@@ -22,144 +35,235 @@ def nobody(event: dict[str, Any]) -> None:
 
 
 def search(
-    data: str | Path | pd.DataFrame,
+    data: str | Path | pd.DataFrame | Images,
     target: str | None = None,
     *,
-    space: str | TabularSpace = "tabular",
-    strategy: str = "tabnas",
+    space: str | TabularSpace | CellFamily | None = None,
+    strategy: str | None = None,
     max_params: int | None = None,
     max_flops: int | None = None,
     max_size_kb: float | None = None,
     max_latency_ms: float | None = None,
     pareto: bool = False,
-    layers: int = 3,
-    widths: Sequence[int] | Sequence[Sequence[int]] = PAPER_WIDTHS,
+    preset: Literal["quick", "paper"] | None = None,
+    layers: int | None = None,
+    widths: Sequence[int] | Sequence[Sequence[int]] | None = None,
     embedding: int | None = None,
+    channels: int | None = None,
+    cells: int | None = None,
+    zero: bool | None = None,
+    stem: Literal["cifar", "imagenet"] | None = None,
+    supernet_channels: int | None = None,
+    supernet_cells: int | None = None,
+    partial_channels: int | None = None,
     epochs: int | None = None,
     minutes: float | None = None,
+    warmup: float | None = None,
     batch_size: int | None = None,
-    learning_rate: float = 0.01,
-    optimizer: Literal["adam", "sgd"] = "adam",
-    schedule: Literal["cosine", "constant"] = "cosine",
-    weight_decay: float = 0.3,
+    learning_rate: float | None = None,
+    optimizer: Literal["adam", "sgd"] | None = None,
+    schedule: Literal["cosine", "constant"] | None = None,
+    weight_decay: float | None = None,
+    clip: float | None = None,
     dropout: float | None = None,
-    averaging: float = 0.99,
-    scaling: Literal["auto", "standard", "quantile"] = "auto",
+    auxiliary: float | None = None,
+    averaging: float | None = None,
+    scaling: Literal["auto", "standard", "quantile"] | None = None,
+    crop: int | None = None,
+    flip: bool | None = None,
+    cutout: int | None = None,
     class_weight: Literal["balanced"] | None = None,
     retrain_epochs: int | None = None,
-    retrain_seeds: int = 3,
-    finalists: int = 3,
+    retrain_seeds: int | None = None,
+    finalists: int | None = None,
     strategy_options: Mapping[str, Any] | None = None,
     task: Literal["classification", "regression"] | None = None,
     seed: int = 0,
     device: str = "cpu",
     threads: int | None = None,
     skip_bad_rows: bool = False,
+    image_size: int | tuple[int, int] | None = None,
     out: str | Path | None = None,
     listen: Listener = nobody,
 ) -> SearchResult:
-    """Find a network for a table that keeps the limits, and train it.
+    """Find a network for a table or for images that keeps the limits, and train it.
+
+    What is left at None has a default that suits the data: `TABLE_DEFAULTS`, or for images
+    `IMAGE_DEFAULTS` and the preset.
 
     Args:
-        data: a bundled name, a file (CSV, TSV, Parquet, gz), or a data frame.
-        target: the column to predict.
-        space: "tabular", or a `tabular_space(...)` whose inputs and outputs fit the data.
+        data: a bundled name; a table (CSV, TSV, Parquet, gz, or a data frame); images (a folder
+            with a folder for each class, npz, idx, CIFAR's files, or a pair of arrays).
+        target: the column to predict; images have their classes.
+        space: one of `meritnas list spaces`, or a `tabular_space(...)`, `nasbench201_space(...)`
+            or `darts_space(...)` whose inputs and outputs fit the data.
         strategy: one of `meritnas list strategies`.
         max_params: the most parameters the network may have, embeddings included.
-        max_flops: the most multiply-adds a row may take.
-        max_size_kb: the most kilobytes (of 1,000 bytes) its file of weights may have.
+        max_flops: the most multiply-adds a row or an image may take.
+        max_size_kb: the most kilobytes (of 1,000 bytes) its file of weights may have (tables).
         max_latency_ms: the most milliseconds a row may take here, as the sum over layers that
-            are timed before the search.
+            are timed before the search (tables).
         pareto: also find and train networks for a ladder of smaller limits on parameters.
-        layers: hidden layers, where `space` is a name.
-        widths: what each layer chooses from, where `space` is a name.
+        preset: for images: "quick", minutes on two cores, or "paper", as published.
+        layers: hidden layers.
+        widths: what each layer chooses from.
         embedding: the width of every category's embedding; None for a rule by cardinality.
-        epochs: passes of the supernet over the training part (default 60, more on small tables).
+        channels: of the first cells.
+        cells: in each of three stages (`nasbench201`), or in all.
+        zero: whether edges may be left out (`nasbench201`).
+        stem: "imagenet" for large images: it divides their size by 8 (`darts`).
+        supernet_channels: the same of the supernet, which may be smaller.
+        supernet_cells: the same of the supernet.
+        partial_channels: K of PC-DARTS: operations see 1/K of the supernet's channels.
+        epochs: passes of the supernet over the training part.
         minutes: time for everything instead; the number of steps is fixed once measured.
-        batch_size: None for a size that suits the number of rows.
+        warmup: the part of the search in which only weights learn.
+        batch_size: rows or images a step.
         learning_rate: of the weights.
         optimizer: of the weights.
         schedule: of the learning rate.
-        weight_decay: how fast matrices shrink, apart from the gradient.
-        dropout: of a network trained alone; None to try 0 and 0.1.
+        weight_decay: how fast weights shrink.
+        clip: the most that the norm of all gradients together may be.
+        dropout: of a network trained alone; of edges, where it has cells.
+        auxiliary: the weight of an auxiliary head's loss (`darts`).
         averaging: decay of the moving average of weights that such a network keeps; 0 for none.
         scaling: of numbers; "auto" tries both and takes what the validation rows favour.
+        crop: training images are moved by up to so many pixels.
+        flip: whether half of them are mirrored.
+        cutout: the side of a square that is blanked in each.
         class_weight: "balanced" for classes that count alike however many rows they have.
-        retrain_epochs: passes of a network trained alone (default 40, more on small tables).
+        retrain_epochs: passes of a network trained alone.
         retrain_seeds: how often the winner is trained from scratch, for the spread.
         finalists: how many of the search's favourites are trained from scratch.
         strategy_options: by the strategy's own names, `{"final": "mode"}`.
         task: to settle whether the target is a class or a number.
         seed: same seed, same machine, same threads: same result.
         device: "cpu", "cuda", ...
-        threads: CPU threads; None for one, or torch's default where batches are large.
+        threads: CPU threads; None for one, or torch's default where there is much to compute.
         skip_bad_rows: leave out rows of a text file that have too many fields.
+        image_size: pixels, or (height, width), that images are resized to.
         out: the run's folder; None for a new one under `runs`.
         listen: called with every event.
     """
-    source = load_source(data, target, skip_bad_rows)
-    outline = outline_table(source, whole_number("seed", seed, 0), task, class_weight)
-    given = space if isinstance(space, TabularSpace) else None
-    settings = make_settings(
-        len(outline.split.train),
-        source.frame.shape[1] - 1,
-        space=space if isinstance(space, str) else "tabular",
-        strategy=strategy,
-        strategy_options=dict(strategy_options or {}),
-        limits={
-            "params": max_params,
-            "flops": max_flops,
-            **fine_limits(max_size_kb, max_latency_ms),
-        },
-        layers=len(given.widths) if given else layers,
-        widths=given.widths if given else widths,
-        embedding=given.inputs.embedding if given else embedding,
-        widest_embedding=given.inputs.widest if given else None,
-        epochs=epochs,
-        minutes=minutes,
-        recipe={
-            "optimizer": optimizer,
-            "learning_rate": learning_rate,
-            "schedule": schedule,
-            "batch_size": batch_size,
-            "weight_decay": weight_decay,
-            "dropout": dropout,
-            "averaging": averaging,
-        },
-        retrain_epochs=retrain_epochs,
-        retrain_seeds=retrain_seeds,
-        finalists=finalists,
-        seed=seed,
-        device=device,
-        threads=threads,
-        task=task,
-        scaling=scaling,
-        class_weight=class_weight,
-        pareto=pareto,
-    )
-    job = Job.make(settings, source, outline)
-    if given and given != job.ground.family:
-        raise UsageError(
-            f"the space takes {given.inputs} and gives {given.outputs} outputs, but the data need "
-            f"{job.ground.family}; build it with tabular_space({job.ground.family.inputs}, ...)"
-        )
+    asked = {name: value for name, value in locals().items() if name not in _NO_SETTINGS}
+    asked["limits"] = {
+        "params": max_params,
+        "flops": max_flops,
+        **fine_limits(max_size_kb, max_latency_ms),
+    }
+    asked["strategy_options"] = dict(strategy_options or {})
+    whole_number("seed", seed, 0)
+    source = _load(data, target, asked)
+    job = _job_on(source, asked)
     job.new_search(None, 40)  # complains about what does not fit together before anything exists
-    folder = Path(out) if out is not None else _free_folder(source.name, strategy)
-    config = make_config(settings, source, skip_bad_rows=skip_bad_rows)
-    del source  # the encoded rows are all that is needed from here on
-    return start(job, RunStore.create(folder, config), listen)
+    return start(job, _new_store(job.settings, source, asked), listen)
+
+
+_NO_SETTINGS = {
+    "data",
+    "target",
+    "max_params",
+    "max_flops",
+    "max_size_kb",
+    "max_latency_ms",
+    "listen",
+}
+
+
+def _load(
+    data: str | Path | pd.DataFrame | Images, target: str | None, asked: Mapping[str, Any]
+) -> AnySource:
+    """The table or the images that were meant."""
+    space = asked.get("space")
+    cells = is_cell_space(space) if isinstance(space, str) else isinstance(space, CellFamily)
+    if not isinstance(data, pd.DataFrame) and (cells or (space is None and is_image_data(data))):
+        source = load_images(data, asked.get("image_size"))  # it says so if these are no images
+        for name, value in (("target", target), ("task", asked.get("task"))):
+            if value is not None:
+                raise UsageError(f"{name} is for tables; images have their classes, leave it out")
+        if asked.get("skip_bad_rows"):
+            raise UsageError("skip_bad_rows is for tables; leave it out for images")
+        return source
+    if cells:
+        raise UsageError("a table cannot be searched with a space for images; use tabular")
+    if is_image_data(data):
+        raise UsageError(
+            "the space tabular is for tables, and these are images; use nasbench201 or darts"
+        )
+    if asked.get("image_size") is not None:
+        raise UsageError("image_size is for images, and this is a table; leave it out")
+    if isinstance(data, tuple):
+        raise UsageError("a pair of arrays is taken for images; give a table as a data frame")
+    return load_source(data, target, bool(asked.get("skip_bad_rows")))
+
+
+def _job_on(source: AnySource, asked: Mapping[str, Any]) -> Job:
+    """The job that was asked for on this data."""
+    given = asked.get("space")
+    if isinstance(source, ImageSource):
+        outline = outline_images(source, asked["seed"], asked.get("class_weight"))
+        height, width, channels = source.images.shape[1:]
+        own = _cell_values(given) if isinstance(given, CellFamily) else {}
+        settings = image_settings(
+            len(outline.split.train), (channels, height, width), {**asked, **own}
+        )
+    else:
+        outline = outline_table(source, asked["seed"], asked.get("task"), asked.get("class_weight"))
+        own = _table_values(given) if isinstance(given, TabularSpace) else {}
+        settings = table_settings(
+            len(outline.split.train), source.frame.shape[1] - 1, {**asked, **own}
+        )
+    job = Job.make(settings, source, outline)
+    if isinstance(given, Family) and given != job.ground.family:
+        raise UsageError(
+            f"the space {given} does not fit the data, which need {job.ground.family}; build it "
+            "with the inputs and outputs of the data"
+        )
+    return job
+
+
+def _table_values(given: TabularSpace) -> dict[str, Any]:
+    return {
+        "space": TABULAR,
+        "layers": len(given.widths),
+        "widths": given.widths,
+        "embedding": given.inputs.embedding,
+        "widest_embedding": given.inputs.widest,
+    }
+
+
+def _cell_values(given: CellFamily) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "space": name_of(given),
+        "channels": given.channels,
+        "cells": given.cells,
+    }
+    if isinstance(given, DartsSpace):
+        return {**found, "stem": given.stem}
+    return {**found, "zero": NONE in given.options[0]}
+
+
+def _new_store(settings: SearchSettings, source: AnySource, asked: Mapping[str, Any]) -> RunStore:
+    """The folder of a new run."""
+    read: dict[str, Any] = {"skip_bad_rows": bool(asked.get("skip_bad_rows"))}
+    if isinstance(source, ImageSource):
+        # What they were resized to, however that was found.
+        read = {"image_size": list(source.images.shape[1:3])}
+    out = asked.get("out")
+    folder = Path(out) if out is not None else _free_folder(source.name, settings.strategy)
+    return RunStore.create(folder, make_config(settings, source, **read))
 
 
 def resume(
     run: str | Path,
-    data: pd.DataFrame | None = None,
+    data: AnyData | None = None,
     listen: Listener = nobody,
 ) -> SearchResult:
     """Continue an interrupted search to the result it would have had without the interruption.
 
     Args:
         run: its folder.
-        data: the data frame, if the search was started with one.
+        data: the data frame or the arrays, if the search was started with them.
         listen: called with every new event.
     """
     store = RunStore.open(Path(run))
@@ -173,7 +277,7 @@ def retrain(
     architecture: str | None = None,
     epochs: int | None = None,
     seeds: int | None = None,
-    data: pd.DataFrame | None = None,
+    data: AnyData | None = None,
     listen: Listener = nobody,
 ) -> SearchResult:
     """Train a run's favourites anew, for longer, with other seeds, or another architecture.
@@ -184,7 +288,7 @@ def retrain(
             must keep the limits.
         epochs: None for as many as the search trained it for.
         seeds: None for as many as the search used.
-        data: the data frame, if the search was started with one.
+        data: the data frame or the arrays, if the search was started with them.
         listen: called with every epoch.
     """
     store = RunStore.open(Path(run))
@@ -209,6 +313,88 @@ def retrain(
     if architecture is not None:
         finalists = (chosen.text,)
     return job.train_chosen(store, job.race(finalists, count, length), listen)
+
+
+def train(
+    data: str | Path | pd.DataFrame | Images,
+    target: str | None = None,
+    *,
+    architecture: str,
+    space: str | TabularSpace | CellFamily | None = None,
+    preset: Literal["quick", "paper"] | None = None,
+    layers: int | None = None,
+    widths: Sequence[int] | Sequence[Sequence[int]] | None = None,
+    channels: int | None = None,
+    cells: int | None = None,
+    stem: Literal["cifar", "imagenet"] | None = None,
+    epochs: int | None = None,
+    seeds: int | None = None,
+    batch_size: int | None = None,
+    learning_rate: float | None = None,
+    weight_decay: float | None = None,
+    dropout: float | None = None,
+    auxiliary: float | None = None,
+    cutout: int | None = None,
+    task: Literal["classification", "regression"] | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+    threads: int | None = None,
+    image_size: int | tuple[int, int] | None = None,
+    out: str | Path | None = None,
+    listen: Listener = nobody,
+) -> SearchResult:
+    """Train one architecture on any data, without a search.
+
+    Everything is as in `search`, and so is the run's folder; `test` of the result is the mean over
+    the seeds, `test_best` of its summary that of the seed with the best validation loss.
+
+    Args:
+        data: as for `search`.
+        target: the column to predict; images have their classes.
+        architecture: its text: `32-144-24`, `|nor_conv_3x3~0|+...`, `Genotype(...)`.
+        space: what it is an architecture of.
+        preset: for images: "quick" or "paper".
+        layers: hidden layers, by default as many as the architecture has.
+        widths: what each layer may have, by default what the architecture has.
+        channels: of the first cells.
+        cells: in each of three stages (`nasbench201`), or in all.
+        stem: "cifar" or "imagenet" (`darts`).
+        epochs: passes over the training part.
+        seeds: how often it is trained.
+        batch_size: rows or images a step.
+        learning_rate: of the weights.
+        weight_decay: how fast weights shrink.
+        dropout: share of units, or of edges, left out.
+        auxiliary: the weight of an auxiliary head's loss (`darts`).
+        cutout: the side of a square that is blanked in each image.
+        task: to settle whether the target is a class or a number.
+        seed: where all randomness comes from.
+        device: "cpu", "cuda", ...
+        threads: CPU threads.
+        image_size: pixels, or (height, width), that images are resized to.
+        out: the run's folder; None for a new one under `runs`.
+        listen: called with every event.
+    """
+    asked = {name: value for name, value in locals().items() if name not in _NO_SETTINGS}
+    asked |= {"limits": {}, "strategy_options": {}}
+    asked["retrain_epochs"], asked["retrain_seeds"] = asked.pop("epochs"), asked.pop("seeds")
+    source = _load(data, target, asked)
+    if not isinstance(source, ImageSource) and space is None and layers is None and widths is None:
+        asked["widths"] = [[_width(part)] for part in HyphenText().parse(architecture)]
+        asked["layers"] = len(asked["widths"])
+    job = _job_on(source, asked)
+    chosen = job.ground.family.parse(architecture)
+    folder = asked["out"] or _free_folder(source.name, "given")
+    store = _new_store(job.settings, source, {**asked, "out": folder})
+    return start_given(job, chosen, store, listen)
+
+
+def _width(text: str) -> int:
+    if not text.isdigit():
+        raise UsageError(
+            f"an architecture for a table is written like 32-144-24, got '{text}' in it"
+        )
+    return int(text)
 
 
 def _free_folder(name: str, strategy: str) -> Path:

@@ -3,55 +3,43 @@ from __future__ import annotations
 import math
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import sklearn
 import torch
 
 from meritnas.child.pareto import mark_best, point, train_rungs
-from meritnas.child.predictor import read_preprocessing
 from meritnas.child.race import Race, timed_race
 from meritnas.child.retrain import Retrained, retrain_child
-from meritnas.child.scaling import ScalingChoice, choose_scaling
 from meritnas.child.train import train_child
-from meritnas.data.bundle import Bundle, Outline, outline_table
-from meritnas.data.source import Source, load_source
-from meritnas.errors import DataError, StoreError, UsageError, whole_number
-from meritnas.families.latency import microseconds, terms_from_json, terms_to_json
-from meritnas.families.tabular import tabular_space
+from meritnas.data.bundle import AnyBundle, Outline
+from meritnas.data.image_source import ImageSource
+from meritnas.errors import StoreError
+from meritnas.families.latency import microseconds
+from meritnas.preparation import AnyData, AnySource, Preparation, prepare, prepare_again
 from meritnas.report.pareto_figure import draw_pareto
 from meritnas.result import SearchResult
+from meritnas.search.defaults import check_device, usual_epochs
 from meritnas.search.ladder import best_within
 from meritnas.search.loop import Search, run_search
 from meritnas.search.pace import weight_steps_within
 from meritnas.search.plan import Plan
-from meritnas.search.recipe import (
-    TrainRecipe,
-    default_batch_size,
-    default_search_epochs,
-    default_threads,
-    default_train_epochs,
-)
 from meritnas.search.settings import SearchSettings
-from meritnas.search.setup import (
-    Ground,
-    encode_within,
-    make_family,
-    make_ground,
-    make_search,
-)
+from meritnas.search.setup import Ground, make_ground, make_search
 from meritnas.search.store import RunStore
 from meritnas.search.threads import limited_threads
-from meritnas.strategy.recipes import check_strategy
+from meritnas.space.architecture import Architecture
 from meritnas.version import __version__
 
 Listener = Callable[[dict[str, Any]], None]
 """Told of every event: `run`, `note`, `search`, `retrain`."""
+
+GIVEN = "given"
+"""What a run has for a strategy whose architecture a user gave."""
 
 _SEARCH_SHARE = 0.35
 """Of the minutes given, at most this part is for searching; the rest trains what was found.
@@ -69,77 +57,40 @@ class Job:
 
     Attributes:
         settings: what the user decided.
-        name: the data's.
-        bundle: the encoded rows.
+        prepared: the data, and the networks that fit them.
         ground: the space and its feasible part.
-        scaling: how numbers are scaled, and why.
-        source_notes: what a user should know about the table and its target.
-        seconds: how long all this took to make, which counts where time is limited.
     """
 
     settings: SearchSettings
-    name: str
-    bundle: Bundle
+    prepared: Preparation
     ground: Ground
-    scaling: ScalingChoice
-    source_notes: tuple[str, ...] = ()
-    seconds: float = 0.0
 
     @staticmethod
-    def make(settings: SearchSettings, source: Source, outline: Outline) -> Job:
+    def make(settings: SearchSettings, source: AnySource, outline: Outline) -> Job:
         """A new job; complains where no network fits the limits."""
-        begun = time.perf_counter()
-        scaling = choose_scaling(settings, source, outline)
-        bundle = encode_within(settings, source, outline, scaling.scaling)
-        family = make_family(settings, bundle.encoder, bundle.task)
-        if "latency" in settings.limits:
-            family = family.timed(settings.device)
-        ground = make_ground(family, dict(settings.limits))
-        seconds = time.perf_counter() - begun
-        notes = (*source.notes, *outline.notes)
-        return Job(settings, source.name, bundle, ground, scaling, notes, seconds)
+        job = _on_ground(settings, prepare(settings, source, outline))
+        if settings.alone.auxiliary:
+            job.check_auxiliary()
+        return job
 
     @staticmethod
-    def reopen(store: RunStore, data: pd.DataFrame | None) -> Job:
+    def reopen(store: RunStore, data: AnyData | None) -> Job:
         """The job of an existing run, on the same data as then."""
         settings = store.decode("config.json", lambda c: SearchSettings.from_json(c["settings"]))
-        source = _source_of(store, data)
         check_device(settings.device)
-        outline = outline_table(source, settings.seed, settings.task, settings.class_weight)
-        if not store.has("preprocessing.json"):  # killed between the first two files of a run
-            job = Job.make(settings, source, outline)
-            job.write_preparations(store)
-            return job
-        scaling = store.decode(
-            "preprocessing.json",
-            lambda kept: ScalingChoice(kept["scaling"]["chosen"], dict(kept["scaling"]["losses"])),
-        )
-        bundle = encode_within(settings, source, outline, scaling.scaling)
-        if (bundle.encoder, bundle.task) != read_preprocessing(store):
-            raise DataError(
-                f"this version of MeritNAS encodes {source.name} differently from the one that "
-                f"made run {store.folder}; use that version or start a new run"
-            )
-        family = make_family(settings, bundle.encoder, bundle.task)
-        if "latency" in settings.limits:
-            family = family.with_latency(store.decode("latency.json", terms_from_json))
-        ground = make_ground(family, dict(settings.limits))
-        notes = (*source.notes, *outline.notes)
-        return Job(settings, source.name, bundle, ground, scaling, notes)
+        return _on_ground(settings, prepare_again(settings, store, data))
 
-    def write_preparations(self, store: RunStore) -> None:
-        """Keep what was measured and decided about the data, so that it is done the same again."""
+    @property
+    def bundle(self) -> AnyBundle:
+        """The encoded data."""
+        return self.prepared.bundle
+
+    def check_auxiliary(self) -> None:
+        """Complain now, not after the search, where no network can have an auxiliary head."""
         family = self.ground.family
-        if family.latency is not None:
-            store.write_json("latency.json", terms_to_json(family.latency))
-        store.write_json(
-            "preprocessing.json",
-            {
-                "encoder": self.bundle.encoder.to_json(),
-                "task": self.bundle.task.to_json(),
-                "scaling": {"chosen": self.scaling.scaling, "losses": self.scaling.losses},
-            },
-        )
+        some = self.ground.feasible.mode([np.zeros(size) for size in family.space.sizes])
+        with torch.device("meta"):
+            family.child(some, auxiliary=True)
 
     def new_search(self, plan: Plan | None, weight_steps: int) -> Search:
         """A search at its first step."""
@@ -162,7 +113,7 @@ class Job:
     def race(self, finalists: tuple[str, ...], seeds: int, epochs: int) -> Race:
         """A race between these architectures by the run's own recipe."""
         numbers = tuple(self.settings.seed * 1000 + k for k in range(seeds))
-        return Race(finalists, self.settings.recipe.dropouts, numbers, epochs)
+        return Race(finalists, self.settings.alone.dropouts, numbers, epochs)
 
     @staticmethod
     def _is_finished(store: RunStore) -> bool:
@@ -175,8 +126,8 @@ class Job:
     @property
     def notes(self) -> list[str]:
         """What a user should know about the data and the limits, a sentence each."""
-        chosen = (self.scaling.note, self.ground.feasible.note)
-        found = (*self.source_notes, *self.bundle.encoder.warnings, *chosen)
+        chosen = (self.prepared.scaling.note, self.ground.feasible.note)
+        found = (*self.prepared.notes, *self.bundle.encoder.warnings, *chosen)
         return [note for note in found if note]
 
     def announce(self, store: RunStore, listen: Listener) -> None:
@@ -200,23 +151,34 @@ class Job:
         if state is not None:
             _continue_from(state, running, store)
         ranked = run_search(running, store, listen)
-        family, seed = self.ground.family, self.settings.seed
+        seed = self.settings.seed
+        ladder = [
+            {"limit": rung.limit, "architecture": found.text}
+            for rung in running.rungs
+            for found in [best_within(rung.feasible, running.probe, seed)]
+        ]
+        self.write_choice(
+            store,
+            ranked,
+            ladder=ladder,
+            strategy=self.settings.strategy,
+            passes=running.probe.passes,
+            seconds=running.seconds,
+        )
+        return favourites_of(store)
+
+    def write_choice(self, store: RunStore, ranked: Sequence[Architecture], **more: Any) -> None:
+        """Keep what is to be trained, best first, and how it was found."""
+        family = self.ground.family
         store.write_json(
             "architecture.json",
             {
                 "chosen": ranked[0].to_json(),
                 "ranked": [architecture.text for architecture in ranked],
                 "costs": {name: family.cost(ranked[0], name) for name in family.costs},
-                "ladder": [
-                    {"limit": rung.limit, "architecture": found.text}
-                    for rung in running.rungs
-                    for found in [best_within(rung.feasible, running.probe, seed)]
-                ],
-                "passes": running.probe.passes,
-                "seconds": running.seconds,
+                **more,
             },
         )
-        return favourites_of(store)
 
     def _plan(self, store: RunStore) -> tuple[Plan | None, int]:
         """The plan fixed earlier, or how many weight steps a new one has."""
@@ -225,9 +187,9 @@ class Job:
         rows, size = len(self.bundle.train), self.settings.recipe.batch_size
         an_epoch = max(1, rows // size)
         if self.settings.minutes is not None:
-            seconds = 60.0 * self.settings.minutes * _SEARCH_SHARE - self.seconds
+            seconds = 60.0 * self.settings.minutes * _SEARCH_SHARE - self.prepared.seconds
             possible = weight_steps_within(seconds, self.settings, self.ground, self.bundle)
-            return None, min(possible, default_search_epochs(rows, size) * an_epoch)
+            return None, min(possible, usual_epochs(self.settings, rows).search * an_epoch)
         return None, (self.settings.epochs or 0) * an_epoch
 
     def _race(self, store: RunStore, favourites: tuple[str, ...]) -> Race:
@@ -245,25 +207,24 @@ class Job:
             self._train_for(_TIMED_EPOCHS, race)
             seconds += time.perf_counter()
             left = self._seconds_left(store) - (time.perf_counter() - begun)
-            usual = default_train_epochs(len(self.bundle.train), settings.recipe.batch_size)
+            usual = usual_epochs(settings, len(self.bundle.train)).alone
             affordable = int(_TIMED_EPOCHS * left / seconds)
             plan["race"] = timed_race(race, favourites, rungs, affordable, usual).to_json()
             store.write_json("plan.json", plan)
         return store.decode("plan.json", lambda kept: Race.from_json(kept["race"]))
 
     def _train_for(self, epochs: int, race: Race) -> None:
-        module = self.ground.family.child(race.finalists[0], dropout=race.dropouts[-1])
-        part, task = self.bundle, self.bundle.task
-        recipe = self.settings.recipe
-        train_child(
-            module.to(self.settings.device), part.train, part.valid, task.loss, recipe, epochs, 0
-        )
+        recipe, bundle = self.settings.alone, self.bundle
+        module = self.ground.family.child(
+            race.finalists[0], dropout=race.dropouts[-1], auxiliary=recipe.auxiliary > 0
+        ).to(self.settings.device)
+        train_child(module, bundle.train, bundle.valid, bundle.task.loss, recipe, epochs, 0)
 
     def train_chosen(
         self, store: RunStore, race: Race, listen: Listener, left: float = math.inf
     ) -> SearchResult:
         """Train the favourites from scratch, in `left` seconds, and write the run's result."""
-        family, recipe = self.ground.family, self.settings.recipe
+        family, recipe = self.ground.family, self.settings.alone
         with limited_threads(self.settings.threads):
             found = store.read_json("architecture.json", "seconds", "ladder")
             ladder = found["ladder"]
@@ -272,7 +233,7 @@ class Job:
             trained = retrain_child(family, race, self.bundle, recipe, store, listen, own, reserves)
             left, bundle = left - trained.seconds, self.bundle
             rows = train_rungs(family, ladder, race, bundle, recipe, store, listen, left)
-        summary = self._summary(store, trained, float(found["seconds"]))
+        summary = self._summary(store, trained, found)
         if rows:
             top = point(family, self.settings.limits.get("params"), trained, "")
             summary["pareto"] = mark_best([top, *rows])
@@ -285,9 +246,11 @@ class Job:
         if self.settings.minutes is None:
             return math.inf
         searching = float(store.read_json("architecture.json", "seconds")["seconds"])
-        return 60.0 * self.settings.minutes - self.seconds - searching
+        return 60.0 * self.settings.minutes - self.prepared.seconds - searching
 
-    def _summary(self, store: RunStore, trained: Retrained, searching: float) -> dict[str, Any]:
+    def _summary(
+        self, store: RunStore, trained: Retrained, found: Mapping[str, Any]
+    ) -> dict[str, Any]:
         ground, chosen, race = self.ground, trained.architecture, trained.race
         return {
             "architecture": chosen,
@@ -300,17 +263,19 @@ class Job:
             "space_count": ground.family.space.count(),
             "exact": ground.feasible.exact,
             "notes": self.notes,
-            "data": self.name,
+            "data": self.prepared.name,
+            "space": self.settings.space,
             "task": self.bundle.task.kind,
-            "scaling": self.scaling.scaling,
-            "strategy": self.settings.strategy,
+            "scaling": self.prepared.scaling.scaling,
+            "strategy": found.get("strategy", self.settings.strategy),
             "seed": self.settings.seed,
             "test": trained.test,
             "test_spread": trained.test_spread,
+            "test_best": trained.test_best,
             "retrain_epochs": race.epochs,
             "retrain_seeds": len(race.seeds),
             "race": race.to_json(),
-            "seconds": round(searching + trained.seconds, 2),
+            "seconds": round(float(found["seconds"]) + trained.seconds, 2),
             "run": str(store.folder),
         }
 
@@ -319,7 +284,7 @@ class Job:
         if "latency" not in self.settings.limits:
             return {}
         module = self.ground.family.child(chosen).to(self.settings.device).eval()
-        row = torch.zeros(1, self.bundle.encoder.width, device=self.settings.device)
+        row = torch.zeros(1, *self.bundle.train.inputs.shape[1:], device=self.settings.device)
         return {"measured_latency": microseconds({"whole": (module, row)}, rounds=50)["whole"]}
 
     def _result(self, store: RunStore) -> SearchResult:
@@ -331,23 +296,8 @@ class Job:
         return SearchResult(family.parse(summary["architecture"]), family, store.folder, summary)
 
 
-def _source_of(store: RunStore, data: pd.DataFrame | None) -> Source:
-    """The run's data, as it was then."""
-    keys = ("location", "target", "fingerprint", "skip_bad_rows")
-    location, target, fingerprint, skip = store.decode(
-        "config.json", lambda config: [config["data"][key] for key in keys]
-    )
-    if data is None and location is None:
-        raise UsageError(
-            f"run {store.folder} was started with a data frame; give it again: data=frame"
-        )
-    source = load_source(location if data is None else data, target, skip)
-    if source.fingerprint != fingerprint:
-        raise DataError(
-            f"{source.name} has changed since run {store.folder} was started, so it cannot go "
-            "on to the same result; restore the data or start a new run"
-        )
-    return source
+def _on_ground(settings: SearchSettings, prepared: Preparation) -> Job:
+    return Job(settings, prepared, make_ground(prepared.family, dict(settings.limits)))
 
 
 def last_race(store: RunStore) -> Race:
@@ -362,57 +312,40 @@ def favourites_of(store: RunStore) -> tuple[str, ...]:
     )
 
 
-def make_settings(
-    rows: int, columns: int, *, recipe: dict[str, Any], **asked: Any
-) -> SearchSettings:
-    """Settings with what was left open filled in by the size of the table.
-
-    Args:
-        rows: training rows.
-        columns: columns but the target.
-        recipe: values of a `TrainRecipe`; a `batch_size` of None means one that suits the rows.
-        asked: the other values of `SearchSettings`; None for `threads` or, without `minutes`, for
-            `epochs` and `retrain_epochs` likewise. Limits of None are left out.
-    """
-    if asked["epochs"] is not None and asked["minutes"] is not None:
-        raise UsageError("give either epochs or minutes, not both")
-    check_strategy(asked["strategy"], asked["strategy_options"])
-    check_device(asked["device"])
-    batch = recipe["batch_size"]
-    batch = whole_number("batch_size", default_batch_size(rows) if batch is None else batch, 2)
-    defaults: dict[str, Any] = {"threads": default_threads(batch * columns)}
-    if asked["minutes"] is None:
-        defaults["epochs"] = default_search_epochs(rows, batch)
-        defaults["retrain_epochs"] = default_train_epochs(rows, batch)
-    return SearchSettings(
-        **{
-            **asked,
-            **{name: value for name, value in defaults.items() if asked[name] is None},
-            "limits": {name: most for name, most in asked["limits"].items() if most is not None},
-            "widths": tabular_space(1, 1, asked["layers"], asked["widths"]).widths,
-            "recipe": TrainRecipe(**{**recipe, "batch_size": batch}),
-        }
-    )
-
-
 def start(job: Job, store: RunStore, listen: Listener) -> SearchResult:
     """Run a new job from its beginning to its end."""
-    job.write_preparations(store)
+    job.prepared.write(store)
     return job.finish(store, listen)
 
 
-def make_config(
-    settings: SearchSettings, source: Source, *, skip_bad_rows: bool = False
-) -> dict[str, Any]:
-    """All that decides a run: its settings, its data, the versions it ran with."""
+def start_given(
+    job: Job, architecture: Architecture, store: RunStore, listen: Listener
+) -> SearchResult:
+    """Train one architecture, as if a search had found it."""
+    job.prepared.write(store)
+    job.write_choice(store, [architecture], ladder=[], strategy=GIVEN, passes=0, seconds=0.0)
+    return job.finish(store, listen)
+
+
+def make_config(settings: SearchSettings, source: AnySource, **read: Any) -> dict[str, Any]:
+    """All that decides a run: its settings, its data, the versions it ran with.
+
+    Args:
+        settings: what the user decided.
+        source: the data.
+        read: how it was read: `skip_bad_rows` of a table, `image_size` of images.
+    """
+    images = isinstance(source, ImageSource)
     return {
         "settings": settings.to_json(),
         "data": {
+            "kind": "images" if images else "table",
             "name": source.name,
             "location": source.location,
-            "target": source.target,
+            "target": source.labels.name if isinstance(source, ImageSource) else source.target,
             "fingerprint": source.fingerprint,
-            "skip_bad_rows": skip_bad_rows,
+            **({} if images else {"skip_bad_rows": False}),
+            **read,
         },
         "versions": {
             "meritnas": __version__,
@@ -433,12 +366,3 @@ def _continue_from(state: dict[str, Any], running: Search, store: RunStore) -> N
             f"({str(error).splitlines()[0]}); delete this file to start the run over from its "
             "configuration"
         ) from error
-
-
-def check_device(device: str) -> None:
-    """Complain about a device that cannot be used here."""
-    try:
-        torch.empty(1, device=device).cpu()
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise UsageError(f"device '{device}' cannot be used here ({reason}); try cpu") from error

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from torch import nn
 
-from meritnas.child.predictor import load_predictor
+from meritnas.child.predictor import NewData, load_predictor
 from meritnas.families.family import Family
 from meritnas.search.store import RunStore
 from meritnas.space.architecture import Architecture
@@ -45,6 +44,6 @@ class SearchResult:
         """The trained network: a plain torch Module for encoded rows."""
         return load_predictor(self.run).module
 
-    def predict(self, frame: pd.DataFrame) -> np.ndarray:
-        """Answers for the rows of a table like the one that was searched on."""
-        return load_predictor(self.run).predict(frame)
+    def predict(self, data: NewData) -> np.ndarray:
+        """Answers for the rows of a table, or for pictures, like those that were searched on."""
+        return load_predictor(self.run).predict(data)

@@ -127,7 +127,7 @@ def test_a_folder_and_an_unknown_ending(meritnas: Command) -> None:
 
 
 def test_nothing_to_search_on(meritnas: Command) -> None:
-    refused(meritnas("search"), "name a table", "--resume RUN")
+    refused(meritnas("search"), "name data to search on", "--resume RUN")
 
 
 def test_an_output_folder_that_exists(meritnas: Command, sales: Path) -> None:
@@ -156,13 +156,15 @@ def test_training_that_diverges(meritnas: Command, sales: Path) -> None:
     refused(outcome, "diverged", "smaller learning rate")
 
 
-@pytest.mark.parametrize("command", [["search", "--resume"], ["retrain"]])
-def test_folders_that_are_no_runs(meritnas: Command, command: list[str]) -> None:
+def test_folders_that_are_no_runs(meritnas: Command) -> None:
     Path("mine").mkdir()
-    refused(meritnas(*command, "mine"), "not a run of MeritNAS", "config.json")
+    refused(meritnas("search", "--resume", "mine"), "not a run of MeritNAS", "config.json")
+    refused(meritnas("search", "--resume", "nowhere"), "no run folder nowhere")
+    for name in ("mine", "nowhere"):
+        refused(meritnas("retrain", name), f"{name} is no run", "--architecture")
     Path("mine/config.json").write_text('{"a": 1}')
-    refused(meritnas(*command, "mine"), "not written by MeritNAS")
-    refused(meritnas(*command, "nowhere"), "no run folder nowhere")
+    for command in (["search", "--resume"], ["retrain"]):
+        refused(meritnas(*command, "mine"), "not written by MeritNAS")
     assert [path.name for path in Path("mine").iterdir()] == ["config.json"]
 
 

@@ -100,7 +100,7 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
         "--max-latency-ms 800 --pareto --space tabular "
         "--strategy tabnas --widths 4,8;8,12,16 --embedding 2 --epochs 3 --batch-size 16 "
         "--learning-rate 0.01 --optimizer sgd --schedule constant --weight-decay 0.2 "
-        "--dropout 0.3 --averaging 0.9 --scaling quantile --class-weight balanced --finalists 2 "
+        "--dropout 0.3 --averaging 0.9 --clip 5 --warmup 0.5 --scaling quantile --class-weight balanced --finalists 2 "
         "--retrain-epochs 2 --retrain-seeds 2 --seed 5 --device cpu --threads 1 "
         "--sampling monte-carlo --mc-samples 64 --final mode --policy-rate 0.05 --samples 4 "
         "--weight-draws feasible "
@@ -135,7 +135,16 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
             "weight_decay": 0.2,
             "dropout": 0.3,
             "averaging": 0.9,
+            "nesterov": False,
+            "clip": 5.0,
+            "decay": "apart",
+            "final_rate": 0.0,
+            "auxiliary": 0.0,
+            "augment": {"crop": 0, "flip": False, "cutout": 0},
         },
+        "child_recipe": None,
+        "warmup": 0.5,
+        "cells": None,
         "retrain_epochs": 2,
         "retrain_seeds": 2,
         "finalists": 2,

@@ -6,7 +6,7 @@ from typing import Any
 
 from meritnas.child.race import Race, best_of
 from meritnas.child.retrain import Listener, Retrained, retrain_child
-from meritnas.data.bundle import Bundle
+from meritnas.data.bundle import AnyBundle
 from meritnas.families.family import Family
 from meritnas.search.recipe import TrainRecipe
 from meritnas.search.store import RunStore
@@ -20,7 +20,7 @@ def train_rungs(
     family: Family,
     ladder: Sequence[Mapping[str, Any]],
     race: Race,
-    bundle: Bundle,
+    bundle: AnyBundle,
     recipe: TrainRecipe,
     store: RunStore,
     listen: Listener,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -10,38 +11,56 @@ from torch import nn
 
 from meritnas.child.train import outputs_of
 from meritnas.data.encoder import TableEncoder
+from meritnas.data.image_encoder import ImageEncoder
+from meritnas.data.image_formats import ImageData
+from meritnas.data.pictures import read_pictures
 from meritnas.data.task import Task
 from meritnas.errors import StoreError, UsageError
 from meritnas.search.settings import SearchSettings
 from meritnas.search.setup import make_family
 from meritnas.search.store import RunStore
 
+NewData: TypeAlias = pd.DataFrame | ImageData | np.ndarray
+"""A table; or pictures: a file, a folder, an array uint8 [n, h, w] or [n, h, w, channels]."""
+
 
 @dataclass(frozen=True)
 class Predictor:
-    """A trained network with all that turns a table into answers.
+    """A trained network with all that turns a table, or images, into answers.
 
     Attributes:
-        encoder: table -> inputs.
+        encoder: a table or images -> inputs.
         task: outputs -> answers.
-        module: inputs [n, columns] -> outputs [n, outputs].
+        module: inputs [n, columns] or [n, channels, h, w] -> outputs [n, outputs].
     """
 
-    encoder: TableEncoder
+    encoder: TableEncoder | ImageEncoder
     task: Task
     module: nn.Module
 
-    def outputs(self, frame: pd.DataFrame) -> torch.Tensor:
+    def outputs(self, data: NewData) -> torch.Tensor:
         """What the network says, [n, outputs]."""
-        return outputs_of(self.module, torch.from_numpy(self.encoder.transform(frame)))
+        return outputs_of(self.module, self._inputs(data))
 
-    def predict(self, frame: pd.DataFrame) -> np.ndarray:
+    def predict(self, data: NewData) -> np.ndarray:
         """Labels, or numbers on the target's own scale, [n]."""
-        return self.task.labels(self.outputs(frame))
+        return self.task.labels(self.outputs(data))
 
-    def table(self, frame: pd.DataFrame) -> pd.DataFrame:
+    def _inputs(self, data: NewData) -> torch.Tensor:
+        if isinstance(self.encoder, ImageEncoder):
+            if isinstance(data, pd.DataFrame):
+                raise UsageError("this network was trained on images; give it images, not a table")
+            return self.encoder.transform(read_pictures(data, self.encoder).images)
+        if not isinstance(data, pd.DataFrame):
+            raise UsageError("this network was trained on a table; give it a data frame")
+        return torch.from_numpy(self.encoder.transform(data))
+
+    def table(self, data: NewData) -> pd.DataFrame:
         """Predictions as a table: the answer, and for classes the probability of each."""
-        outputs = self.outputs(frame)
+        return self.answers(self.outputs(data))
+
+    def answers(self, outputs: torch.Tensor) -> pd.DataFrame:
+        """The table of what the network said."""
         columns = {f"predicted_{self.task.target}": self.task.labels(outputs)}
         if self.task.kind != "regression":
             chances = self.task.probabilities(outputs).numpy()
@@ -84,9 +103,15 @@ def _holder(store: RunStore, network: str | None) -> RunStore:
     return store.inside(folders[network]) if folders[network] else store
 
 
-def read_preprocessing(store: RunStore) -> tuple[TableEncoder, Task]:
-    """How the run turned its table into numbers."""
+def read_preprocessing(store: RunStore) -> tuple[TableEncoder | ImageEncoder, Task]:
+    """How the run turned its data into numbers."""
+
+    def encoder(found: dict[str, Any]) -> TableEncoder | ImageEncoder:
+        if found.get("kind") == "image":
+            return ImageEncoder.from_json(found)
+        return TableEncoder.from_json(found)
+
     return store.decode(
         "preprocessing.json",
-        lambda found: (TableEncoder.from_json(found["encoder"]), Task.from_json(found["task"])),
+        lambda found: (encoder(found["encoder"]), Task.from_json(found["task"])),
     )

@@ -10,7 +10,7 @@ from meritnas.data.bundle import Outline
 from meritnas.data.source import Source
 from meritnas.families.tabular import TabularSpace
 from meritnas.search.settings import SearchSettings
-from meritnas.search.setup import encode_within, make_family
+from meritnas.search.setup import encode_within, table_family
 from meritnas.search.threads import limited_threads
 
 Scaling = Literal["standard", "quantile"]
@@ -71,7 +71,7 @@ def choose_scaling(settings: SearchSettings, source: Source, outline: Outline) -
         bundle = encode_within(settings, source, replace(outline, split=small), scaling)
         if not bundle.encoder.scalable:
             return ScalingChoice("standard", {})
-        family = make_family(settings, bundle.encoder, bundle.task)
+        family = table_family(settings, bundle.encoder, bundle.task)
         module = family.child(_middling(family, settings), settings.seed).to(settings.device)
         recipe = settings.recipe
         rows = len(bundle.train)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
@@ -19,19 +19,32 @@ def strategies() -> None:
     """Ways to search, and the options of each."""
     from meritnas.strategy.recipes import RECIPES  # here: --help must not wait for torch
 
-    for name, recipe in RECIPES.items():
-        typer.echo(f"{name:<12} {_first_line(recipe)}")
-        for line in option_lines(recipe):
-            typer.echo(f"{'':<12} {line}")
+    _columns(
+        {name: [_first_line(recipe), *option_lines(recipe)] for name, recipe in RECIPES.items()}
+    )
 
 
 def spaces() -> None:
     """Kinds of networks to search."""
-    from meritnas.search.setup import SPACES
+    from meritnas.search.spaces import SPACES, TABULAR
 
-    for name, text in SPACES.items():
-        typer.echo(f"{name:<12} {text}")
-    typer.echo(f"{'':<12} --layers N, --widths LIST, --embedding N")
+    own = {
+        TABULAR: ["--layers N, --widths LIST, --embedding N"],
+        "nasbench201": ["--no-zero: no edge is left out"],
+        "darts": ["--stem cifar|imagenet"],
+    }
+    _columns({name: [text, *own.get(name, [])] for name, text in SPACES.items()})
+    typer.echo("")
+    typer.echo("All spaces for images: --channels N, --cells N of the network that is trained,")
+    typer.echo("--supernet-channels N, --supernet-cells N, --partial-channels K of the supernet.")
+
+
+def _columns(texts: Mapping[str, Sequence[str]]) -> None:
+    """Names and their lines, one below the other."""
+    width = max(map(len, texts)) + 2
+    for name, lines in texts.items():
+        for number, line in enumerate(lines):
+            typer.echo(f"{'' if number else name:<{width}}{line}")
 
 
 def option_lines(recipe: Callable[..., Any]) -> list[str]:
@@ -42,9 +55,13 @@ def option_lines(recipe: Callable[..., Any]) -> list[str]:
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
             continue
         hint, default = hints[parameter.name], parameter.default
+        name = parameter.name.replace("_", "-")
+        if hint is bool:
+            lines.append(f"--{name}|--no-{name}  (default: {'on' if default else 'off'})")
+            continue
         takes = "|".join(get_args(hint)) if get_origin(hint) is Literal else _kind(hint)
         known = "found by itself" if default is None else default
-        lines.append(f"--{parameter.name.replace('_', '-')} {takes}  (default: {known})")
+        lines.append(f"--{name} {takes}  (default: {known})")
     return lines
 
 

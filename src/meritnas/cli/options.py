@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 import typer
 
 _SPACE = "Space"
+_CELLS = "Networks of cells, for images"
+_IMAGES = "Training images"
 _TRAINING = "Training"
 _STRATEGY = "Strategy options (each strategy has some: meritnas list strategies)"
 _RUN = "Run"
@@ -19,7 +21,8 @@ Data = Annotated[
     str | None,
     typer.Argument(
         metavar="DATA",
-        help="A table (CSV, TSV, gz, Parquet), or digits, breast_cancer, wine, diabetes.",
+        help="A table (CSV, TSV, gz, Parquet); images (a folder per class, npz, idx, CIFAR); or "
+        "digits, breast_cancer, wine, diabetes, mnist5k.",
         show_default=False,
     ),
 ]
@@ -32,7 +35,7 @@ Target = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column t
 MaxParams = Annotated[
     int | None, typer.Option(help="Most parameters the network may have, embeddings included.")
 ]
-MaxFlops = Annotated[int | None, typer.Option(help="Most multiply-adds a row may take.")]
+MaxFlops = Annotated[int | None, typer.Option(help="Most multiply-adds a row or image may take.")]
 MaxSizeKb = Annotated[
     float | None, typer.Option(help="Most kilobytes (1,000 bytes) the stored network may have.")
 ]
@@ -45,7 +48,8 @@ Pareto = Annotated[
     typer.Option("--pareto", help="Also find networks for a ladder of smaller limits."),
 ]
 StrategyName = Annotated[
-    str | None, typer.Option(help="How to search.", show_default="tabnas", metavar="NAME")
+    str | None,
+    typer.Option(help="How to search.", show_default="tabnas; images: advantage", metavar="NAME"),
 ]
 Task = Annotated[
     Literal["classification", "regression"] | None,
@@ -56,7 +60,7 @@ SpaceName = Annotated[
     str | None,
     typer.Option(
         help="The kind of network.",
-        show_default="tabular",
+        show_default="tabular; images: nasbench201",
         metavar="NAME",
         rich_help_panel=_SPACE,
     ),
@@ -82,11 +86,126 @@ Embedding = Annotated[
     ),
 ]
 
+Preset = Annotated[
+    Literal["quick", "paper"] | None,
+    typer.Option(
+        help="Where all else about images comes from: quick (minutes) or paper (as published).",
+        show_default="quick",
+        metavar="NAME",
+        rich_help_panel=_CELLS,
+    ),
+]
+Channels = Annotated[
+    int | None,
+    typer.Option(help="Of the first cells.", show_default="by preset", rich_help_panel=_CELLS),
+]
+Cells = Annotated[
+    int | None,
+    typer.Option(
+        help="In each of 3 stages (nasbench201), or in all (darts).",
+        show_default="by preset",
+        rich_help_panel=_CELLS,
+    ),
+]
+Zero = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero/--no-zero",
+        help="Whether edges may be left out (nasbench201).",
+        show_default="zero",
+        rich_help_panel=_CELLS,
+    ),
+]
+Stem = Annotated[
+    Literal["cifar", "imagenet"] | None,
+    typer.Option(
+        help="cifar, or imagenet for large images (darts).",
+        show_default="cifar",
+        metavar="KIND",
+        rich_help_panel=_CELLS,
+    ),
+]
+SupernetChannels = Annotated[
+    int | None,
+    typer.Option(
+        help="Of the supernet's first cells.", show_default="by preset", rich_help_panel=_CELLS
+    ),
+]
+SupernetCells = Annotated[
+    int | None,
+    typer.Option(help="Of the supernet.", show_default="by preset", rich_help_panel=_CELLS),
+]
+PartialChannels = Annotated[
+    int | None,
+    typer.Option(
+        help="K: operations see 1/K of the supernet's channels.",
+        show_default="1; pc-darts: 4",
+        rich_help_panel=_CELLS,
+    ),
+]
+ImageSize = Annotated[
+    int | None,
+    typer.Option(
+        help="Pixels that images are resized to.",
+        show_default="as they are; pictures at most 64",
+        rich_help_panel=_IMAGES,
+    ),
+]
+Crop = Annotated[
+    int | None,
+    typer.Option(
+        help="Images are moved by up to so many pixels.",
+        show_default="by preset",
+        rich_help_panel=_IMAGES,
+    ),
+]
+Flip = Annotated[
+    bool | None,
+    typer.Option(
+        "--flip/--no-flip",
+        help="Whether half of them are mirrored.",
+        show_default="with colours only",
+        rich_help_panel=_IMAGES,
+    ),
+]
+Cutout = Annotated[
+    int | None,
+    typer.Option(
+        help="Side of a square that is blanked in each.",
+        show_default="by preset",
+        rich_help_panel=_IMAGES,
+    ),
+]
+Auxiliary = Annotated[
+    float | None,
+    typer.Option(
+        help="Weight of an auxiliary head's loss (darts).",
+        show_default="by preset",
+        rich_help_panel=_IMAGES,
+    ),
+]
+Warmup = Annotated[
+    float | None,
+    typer.Option(
+        help="Part of the search that trains weights only.",
+        show_default="0.25; images: by preset",
+        rich_help_panel=_TRAINING,
+    ),
+]
+Clip = Annotated[
+    float | None,
+    typer.Option(
+        help="Most that the norm of all gradients may be.",
+        show_default="no bound; images: by preset",
+        rich_help_panel=_TRAINING,
+    ),
+]
+
 Epochs = Annotated[
     int | None,
     typer.Option(
-        help="Passes of the search over the rows.",
-        show_default="60, more on small tables",
+        help="Passes of the search over the data.",
+        show_default="60, more on small tables; images: by preset",
         rich_help_panel=_TRAINING,
     ),
 ]
@@ -96,29 +215,45 @@ Minutes = Annotated[
 ]
 BatchSize = Annotated[
     int | None,
-    typer.Option(help="Rows a step.", show_default="by number of rows", rich_help_panel=_TRAINING),
+    typer.Option(
+        help="Rows or images a step.",
+        show_default="by number of rows; images: by preset",
+        rich_help_panel=_TRAINING,
+    ),
 ]
 LearningRate = Annotated[
     float | None,
-    typer.Option(help="Of the weights.", show_default="0.01", rich_help_panel=_TRAINING),
+    typer.Option(
+        help="Of the weights.", show_default="0.01; images: by preset", rich_help_panel=_TRAINING
+    ),
 ]
 Optimizer = Annotated[
     Literal["adam", "sgd"] | None,
-    typer.Option(help="Of the weights.", show_default="adam", rich_help_panel=_TRAINING),
+    typer.Option(
+        help="Of the weights.", show_default="adam; images: by preset", rich_help_panel=_TRAINING
+    ),
 ]
 Schedule = Annotated[
     Literal["cosine", "constant"] | None,
-    typer.Option(help="Of the learning rate.", show_default="cosine", rich_help_panel=_TRAINING),
+    typer.Option(
+        help="Of the learning rate.",
+        show_default="cosine; images: by preset",
+        rich_help_panel=_TRAINING,
+    ),
 ]
 WeightDecay = Annotated[
     float | None,
-    typer.Option(help="How fast matrices shrink.", show_default="0.3", rich_help_panel=_TRAINING),
+    typer.Option(
+        help="How fast matrices shrink.",
+        show_default="0.3; images: by preset",
+        rich_help_panel=_TRAINING,
+    ),
 ]
 Dropout = Annotated[
     float | None,
     typer.Option(
-        help="Share of units left out, when trained alone.",
-        show_default="0 and 0.1 are tried",
+        help="Share of units (or edges) left out, when trained alone.",
+        show_default="0 and 0.1 are tried; images: by preset",
         rich_help_panel=_TRAINING,
     ),
 ]
@@ -126,7 +261,7 @@ Averaging = Annotated[
     float | None,
     typer.Option(
         help="Decay of the average of weights that is kept, when trained alone.",
-        show_default="0.99",
+        show_default="0.99; images: by preset",
         rich_help_panel=_TRAINING,
     ),
 ]
@@ -151,7 +286,7 @@ Finalists = Annotated[
     int | None,
     typer.Option(
         help="How many of the search's favourites are trained alone.",
-        show_default="3",
+        show_default="3; images: 1",
         rich_help_panel=_TRAINING,
     ),
 ]
@@ -159,7 +294,7 @@ RetrainEpochs = Annotated[
     int | None,
     typer.Option(
         help="Passes of a network trained alone.",
-        show_default="40, more on small tables",
+        show_default="40, more on small tables; images: by preset",
         rich_help_panel=_TRAINING,
     ),
 ]
@@ -167,15 +302,16 @@ RetrainSeeds = Annotated[
     int | None,
     typer.Option(
         help="How often the winner is trained, for the spread of its score.",
-        show_default="3",
+        show_default="3; images: 1",
         rich_help_panel=_TRAINING,
     ),
 ]
 
 Sampling = Annotated[
-    Literal["conditional", "rejection", "monte-carlo", "uncorrected"] | None,
+    Literal["conditional", "rejection", "monte-carlo", "uncorrected", "unrestricted"] | None,
     typer.Option(
-        help="How networks are drawn: conditional, rejection, monte-carlo or uncorrected.",
+        help="How networks are drawn: conditional, rejection, monte-carlo, uncorrected or "
+        "unrestricted.",
         metavar="LAW",
         rich_help_panel=_STRATEGY,
     ),
@@ -184,7 +320,7 @@ McSamples = Annotated[
     int | None, typer.Option(help="Samples of monte-carlo.", rich_help_panel=_STRATEGY)
 ]
 Final = Annotated[
-    Literal["ranked", "largest", "mode"] | None,
+    Literal["ranked", "largest", "mode", "argmax", "process-best"] | None,
     typer.Option(help="How the final network is chosen.", rich_help_panel=_STRATEGY),
 ]
 PolicyRate = Annotated[
@@ -192,6 +328,23 @@ PolicyRate = Annotated[
 ]
 Samples = Annotated[
     int | None, typer.Option(help="Networks for each policy step.", rich_help_panel=_STRATEGY)
+]
+Form = Annotated[
+    Literal["paper", "code"] | None,
+    typer.Option(
+        help="Of PARSEC: as in its paper, or as in AdvantageNAS' code.",
+        metavar="NAME",
+        rich_help_panel=_STRATEGY,
+    ),
+]
+EdgeNormalisation = Annotated[
+    bool | None,
+    typer.Option(
+        "--edge-normalisation/--no-edge-normalisation",
+        help="Whether PC-DARTS weighs the edges of a node.",
+        show_default="on",
+        rich_help_panel=_STRATEGY,
+    ),
 ]
 Beta = Annotated[
     float | None,

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -16,8 +17,9 @@ from meritnas.report.summary import metric_name
 
 if TYPE_CHECKING:
     import pandas as pd
+    from torch import Tensor
 
-    from meritnas.child.predictor import Predictor
+    from meritnas.child.predictor import NewData, Predictor
 
 _PIECE = 16_384
 
@@ -25,12 +27,16 @@ _PIECE = 16_384
 def predict(
     run: opt.Run,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A table with the columns of the search.")
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A table with the columns of the search; a picture, or a folder of them.",
+        ),
     ],
     network: Annotated[
         str | None,
         typer.Option(
-            metavar="WIDTHS", help="Another network of the run's trade-off curve.", show_default=""
+            metavar="TEXT", help="Another network of the run's trade-off curve.", show_default=""
         ),
     ] = None,
     out: Annotated[
@@ -43,9 +49,9 @@ def predict(
         bool, typer.Option("--json", help="One JSON object instead of CSV.")
     ] = False,
 ) -> None:
-    """Predict the target for the rows of a new table, as CSV.
+    """Predict the target for the rows of a new table, or the class of pictures, as CSV.
 
-    If the table also has the target column, the scores are shown too.
+    Where the answers are known already, the scores are shown too.
     """
     with plain_outcome(lambda: "nothing was written"):
         if out is not None and out.exists() and not force:
@@ -54,12 +60,13 @@ def predict(
         from meritnas.child.predictor import load_predictor  # here: --help must not wait for torch
 
         predictor = load_predictor(run, network)
-        frame = _read(file, predictor)
-        answers = predictor.table(frame)
+        new = _read(file, predictor)
+        outputs = predictor.outputs(new.data)
+        answers = new.named(predictor.answers(outputs))
         if not quiet:
-            for text in predictor.encoder.unfamiliar(frame):
+            for text in new.notes:
                 say(f"note: {text}")
-        scores = _scores(predictor, frame, quiet=quiet)
+        scores = _scores(predictor, outputs, new.truth, quiet=quiet)
         if out is not None:
             _write_whole(out, answers.to_csv(index=False))
         if as_json:
@@ -68,29 +75,60 @@ def predict(
             _write_out(answers.to_csv(index=False))
 
 
-def _read(file: str, predictor: Predictor) -> pd.DataFrame:
+class _New(NamedTuple):
+    """What answers are wanted for: a table or images, their names, and the truth if known."""
+
+    data: NewData
+    names: list[str] | None
+    truth: pd.Series | None
+    notes: Sequence[str]
+
+    def named(self, answers: pd.DataFrame) -> pd.DataFrame:
+        """The answers, with the pictures' file names before them."""
+        if self.names is not None:
+            answers.insert(0, "file", self.names)
+        return answers
+
+
+def _read(file: str, predictor: Predictor) -> _New:
     from meritnas.data.bundled import BUNDLED, load_bundled
+    from meritnas.data.image_encoder import ImageEncoder
+    from meritnas.data.pictures import read_pictures
     from meritnas.data.table import read_table
 
+    encoder = predictor.encoder
+    if isinstance(encoder, ImageEncoder):
+        pictures = read_pictures(file, encoder)
+        return _New(pictures.images, pictures.names, pictures.labels, pictures.notes)
     if file in BUNDLED:
-        return load_bundled(file)[0]
-    return read_table(Path(file).expanduser(), decimal=predictor.encoder.decimal)
+        frame = load_bundled(file)[0]
+    else:
+        frame = read_table(Path(file).expanduser(), decimal=encoder.decimal)
+    target = predictor.task.target
+    truth = frame[target] if target in frame.columns else None
+    return _New(frame, None, truth, encoder.unfamiliar(frame))
 
 
-def _scores(predictor: Predictor, frame: pd.DataFrame, *, quiet: bool) -> dict[str, float]:
-    """The scores, if the table has answers to compare with; they are also said."""
+def _scores(
+    predictor: Predictor, outputs: Tensor, truth: pd.Series | None, *, quiet: bool
+) -> dict[str, float]:
+    """The scores, if there are answers to compare with; they are also said."""
     from meritnas.child.metrics import score
+    from meritnas.data.image_encoder import ImageEncoder
 
     task = predictor.task
-    if task.target not in frame.columns or frame[task.target].isna().any() or len(frame) < 2:
+    if truth is None or truth.isna().any() or len(truth) < 2:
         return {}
     try:
-        scores = score(task, predictor.outputs(frame), task.encode(frame[task.target]))
+        scores = score(task, outputs, task.encode(truth))
     except DataError as error:
         scores, text = {}, f"note: not scored: {error}"
     else:
         found = ", ".join(f"{metric_name(m)} {score_text(value)}" for m, value in scores.items())
-        text = f"{len(frame):,} rows with known '{task.target}': {found}"
+        what = "images with known class"
+        if not isinstance(predictor.encoder, ImageEncoder):
+            what = f"rows with known '{task.target}'"
+        text = f"{len(truth):,} {what}: {found}"
     if not quiet:
         say(text)
     return scores

@@ -4,6 +4,8 @@ import sys
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from meritnas.report.network import short_network
+
 Event = dict[str, Any]
 
 _PHASES = {"warmup": "warm-up", "joint": "searching", "frozen": "judging"}
@@ -51,7 +53,7 @@ def detail_text(event: Event) -> str:
         return "training shared weights"
     if event["kind"] == "search":
         sure = max(0.0, 1.0 - event["entropy"])
-        return f"{event['leader']} leads, {sure:.0%} sure"
+        return f"{short_network(event['leader'])} leads, {sure:.0%} sure"
     return f"seed {event['seed']}, epoch {event['epoch']}"
 
 

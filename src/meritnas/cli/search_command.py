@@ -17,6 +17,8 @@ _STRATEGY_OPTIONS = (
     "final",
     "policy_rate",
     "samples",
+    "form",
+    "edge_normalisation",
     "beta",
     "weight_draws",
     "baseline",
@@ -37,16 +39,31 @@ def search(
     strategy: opt.StrategyName = None,
     task: opt.Task = None,
     space: opt.SpaceName = None,
+    preset: opt.Preset = None,
     layers: opt.Layers = None,
     widths: opt.Widths = None,
     embedding: opt.Embedding = None,
+    channels: opt.Channels = None,
+    cells: opt.Cells = None,
+    zero: opt.Zero = None,
+    stem: opt.Stem = None,
+    supernet_channels: opt.SupernetChannels = None,
+    supernet_cells: opt.SupernetCells = None,
+    partial_channels: opt.PartialChannels = None,
+    image_size: opt.ImageSize = None,
+    crop: opt.Crop = None,
+    flip: opt.Flip = None,
+    cutout: opt.Cutout = None,
+    auxiliary: opt.Auxiliary = None,
     epochs: opt.Epochs = None,
     minutes: opt.Minutes = None,
+    warmup: opt.Warmup = None,
     batch_size: opt.BatchSize = None,
     learning_rate: opt.LearningRate = None,
     optimizer: opt.Optimizer = None,
     schedule: opt.Schedule = None,
     weight_decay: opt.WeightDecay = None,
+    clip: opt.Clip = None,
     dropout: opt.Dropout = None,
     averaging: opt.Averaging = None,
     scaling: opt.Scaling = None,
@@ -59,6 +76,8 @@ def search(
     final: opt.Final = None,
     policy_rate: opt.PolicyRate = None,
     samples: opt.Samples = None,
+    form: opt.Form = None,
+    edge_normalisation: opt.EdgeNormalisation = None,
     beta: opt.Beta = None,
     weight_draws: opt.WeightDraws = None,
     baseline: opt.Baseline = None,
@@ -74,9 +93,11 @@ def search(
     quiet: opt.Quiet = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Find the best network for a table within your limits, and train it.
+    """Find the best network for a table or for images within your limits, and train it.
 
     For example: meritnas search sales.csv --target churn --max-params 20000
+
+    Or: meritnas search photos/ --space darts --max-params 400000
     """
     asked = {name: value for name, value in locals().items() if value is not None}
     for name in ("resume", "quiet", "as_json"):
@@ -91,7 +112,7 @@ def search(
 def _start(asked: dict[str, Any], listener: Listener) -> dict[str, Any]:
     if "data" not in asked:
         raise UsageError(
-            "name a table to search on, for example: meritnas search sales.csv --target churn "
+            "name data to search on, for example: meritnas search sales.csv --target churn "
             "(or continue a run with --resume RUN)"
         )
     arguments = _library_arguments(asked)

@@ -21,6 +21,6 @@ def resume_command(run: Path | str) -> str:
     return f"meritnas search --resume {shlex.quote(str(run))}"
 
 
-def predict_command(run: Path | str) -> str:
+def predict_command(run: Path | str, *, images: bool) -> str:
     """What to type to use a run's network."""
-    return f"meritnas predict {shlex.quote(str(run))} new.csv"
+    return f"meritnas predict {shlex.quote(str(run))} {'pictures/' if images else 'new.csv'}"

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from meritnas.report.network import short_network
 from meritnas.report.summary import metric_name
 
 
@@ -30,7 +31,7 @@ def draw_pareto(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
             row["params"], _score(row, metric), yerr=spread or None, fmt="o", color="C0", mfc=face
         )
         axes.annotate(
-            str(row["architecture"]),
+            short_network(str(row["architecture"])),
             (row["params"], _score(row, metric)),
             xytext=(6, -12),
             textcoords="offset points",

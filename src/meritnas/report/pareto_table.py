@@ -6,6 +6,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from meritnas.report.network import short_network
 from meritnas.report.numbers import count_text, score_text
 from meritnas.report.summary import metric_name
 
@@ -26,7 +27,7 @@ def pareto_table(rows: Sequence[Mapping[str, Any]]) -> Table:
             score = score_text(row["test"][metric], row["test_spread"][metric] or None)
         table.add_row(
             "no limit" if row["limit"] is None else count_text(row["limit"]),
-            str(row["architecture"]),
+            short_network(str(row["architecture"])),
             count_text(row["params"]),
             score,
             "" if row["best"] else "a smaller one is as good",

@@ -7,6 +7,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from meritnas.report.network import network_lines
 from meritnas.report.numbers import count_text, duration_text, score_text, share_text
 
 _COST_NAMES = {
@@ -40,13 +41,18 @@ def summary_table(summary: Mapping[str, Any]) -> Table:
 def summary_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The lines of the table: a name, and its value as text."""
     return [
-        ("network", str(summary["architecture"])),
+        ("network", "\n".join(network_lines(str(summary["architecture"])))),
         *_cost_rows(summary),
         ("fit the limits", _feasible_text(summary)),
         *_score_rows(summary),
         ("time", duration_text(summary["seconds"])),
         ("run folder", str(summary["run"])),
     ]
+
+
+def is_about_images(summary: Mapping[str, Any]) -> bool:
+    """Whether a run was made on images."""
+    return summary.get("space", "tabular") != "tabular"
 
 
 def metric_name(metric: str) -> str:
@@ -98,6 +104,10 @@ def _score_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         text = score_text(mean, spread)
         if number == 0:
             trainings = f"{seeds} trainings" if seeds > 1 else "1 training"
-            text += f"  (held-out rows, {trainings})"
+            held_out = "images" if is_about_images(summary) else "rows"
+            text += f"  (held-out {held_out}, {trainings})"
         rows.append((f"test {metric_name(metric)}", text))
+        if number == 0 and seeds > 1 and metric in summary.get("test_best", {}):
+            best = score_text(summary["test_best"][metric])
+            rows.append(("", f"best of {seeds} by validation {best}"))
     return rows

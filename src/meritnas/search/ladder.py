@@ -44,8 +44,9 @@ def ladder(family: Family, limits: Mapping[str, int]) -> list[Rung]:
     is none, they start from that network.
     """
     terms = family.costs[COST]
-    least = cheapest(terms)[0]
-    most = -cheapest(terms.scaled(-1, 0, terms.unit))[0]
+    levels = family.space.levels
+    least = cheapest(terms, levels)[0]
+    most = -cheapest(terms.scaled(-1, 0, terms.unit), levels)[0]
     top = min(most, limits.get(COST, most))
     factor = max(2.0, (top / (1.25 * least)) ** (1 / _RUNGS))
     rungs = []

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 
 from meritnas.clock import Clock
 from meritnas.data.stream import Batch
+from meritnas.families.family import seeded
 from meritnas.search.block_optimizer import BlockOptimizer
 from meritnas.search.ladder import Rung, uniform_path
 from meritnas.search.plan import Plan
@@ -36,6 +38,8 @@ class Search:
 
     With `rungs`, every other weight step after the warm-up trains a network of one of them: a
     policy that has made up its mind would leave the small ones untrained.
+
+    `seed` is that of operations which draw numbers, from torch's own generator: noise.
     """
 
     supernet: Supernet
@@ -45,19 +49,36 @@ class Search:
     plan: Plan
     rng: np.random.Generator
     rungs: Sequence[Rung] = ()
+    seed: int = 0
 
     def __post_init__(self) -> None:
         self.optimizer = BlockOptimizer(module_of(self.supernet), self.recipe)
         self.record = Record(every=max(1, self.plan.steps // _EVENTS_A_SEARCH))
         self.step = 0
         self.seconds = 0.0
+        with seeded(self.seed):
+            self._draws = torch.get_rng_state()
+        self._drawing = False
+
+    @contextmanager
+    def own_draws(self) -> Iterator[None]:
+        """Torch's generator is the search's own inside, and as it was afterwards."""
+        with torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(self._draws)
+            self._drawing = True
+            try:
+                yield
+            finally:
+                self._draws = torch.get_rng_state()
+                self._drawing = False
 
     def weight_step(self, clock: Clock) -> torch.Tensor:
         """Train the weights that the next gates use on one batch; the loss, without gradient."""
         gates, batch = self._gates_and_batch(clock)
         leaves = self.optimizer.leaves(self.supernet.blocks(gates))
         loss = self.probe.loss(gates, batch, leaves)
-        grads = torch.autograd.grad(loss, list(leaves.values()))
+        # A path of zeros may leave out what is usually trained.
+        grads = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
         rate = self.recipe.rate_at(clock.step, self.plan.weight_steps)
         self.optimizer.step(leaves, grads, rate)
         return loss.detach()
@@ -67,13 +88,17 @@ class Search:
 
         Deviation: a step of all weights, which costs up to ten times a usual one, sees only a
         quarter of its batch, but not less than 32 rows.
+
+        In a supernet of cells there is no such thing as all weights at once; its warm-up trains
+        what the strategy samples while it has learnt nothing.
         """
         batch = self.probe.train_batch()
         if clock.phase == "warmup":
             chance = 1.0 - clock.phase_step / clock.phase_steps
-            if self.rng.random() < chance:
+            whole = self.supernet.whole()
+            if whole is not None and self.rng.random() < chance:
                 rows = max(_LEAST_ROWS, len(batch.target) // 4)
-                return self.supernet.whole(), batch.first(rows)
+                return whole, batch.first(rows)
         elif self.rungs and clock.step % 2:
             return one_path(uniform_path(self.rungs, self.rng)), batch
         return self.strategy.sample(clock), batch
@@ -89,6 +114,7 @@ class Search:
             "probe": self.probe.state_dict(),
             "record": self.record.state_dict(),
             "rng": rng_state(self.rng),
+            "draws": torch.get_rng_state() if self._drawing else self._draws,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -101,6 +127,7 @@ class Search:
         self.probe.load_state_dict(state["probe"])
         self.record.load_state_dict(state["record"])
         set_rng_state(self.rng, state["rng"])
+        self._draws = state["draws"].cpu()
 
 
 def run_search(search: Search, store: RunStore, listen: Listener) -> list[Architecture]:
@@ -108,6 +135,12 @@ def run_search(search: Search, store: RunStore, listen: Listener) -> list[Archit
 
     A checkpoint is written every few seconds, and holds all state of that moment.
     """
+    with search.own_draws():
+        _take_steps(search, store, listen)
+        return search.strategy.derive(search.probe)
+
+
+def _take_steps(search: Search, store: RunStore, listen: Listener) -> None:
     record = search.record
     begun = time.perf_counter() - search.seconds
     saved = search.seconds
@@ -126,4 +159,3 @@ def run_search(search: Search, store: RunStore, listen: Listener) -> list[Archit
         if last or search.seconds - saved > _SECONDS_BETWEEN_CHECKPOINTS:
             store.write_checkpoint(search.state_dict())
             saved = search.seconds
-    return search.strategy.derive(search.probe)

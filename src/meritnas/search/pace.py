@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import time
 
-from meritnas.data.bundle import Bundle
+from meritnas.data.bundle import AnyBundle
 from meritnas.search.loop import Search
 from meritnas.search.plan import Plan, make_plan
 from meritnas.search.settings import SearchSettings
@@ -14,7 +14,7 @@ _KEPT_BACK = 0.9
 
 
 def weight_steps_within(
-    seconds: float, settings: SearchSettings, ground: Ground, bundle: Bundle
+    seconds: float, settings: SearchSettings, ground: Ground, bundle: AnyBundle
 ) -> int:
     """How many weight steps a search can take in this time, measured by taking a few.
 
@@ -24,13 +24,15 @@ def weight_steps_within(
     seconds_a_phase: dict[str, float] = {}
     for _ in range(2):  # the first time warms caches up
         trial = make_search(settings, ground, bundle, _TRIAL, 0)
-        seconds_a_phase = _time_phases(trial)
+        with trial.own_draws():
+            seconds_a_phase = _time_phases(trial)
     left = _KEPT_BACK * seconds - (time.perf_counter() - started)
     learns = trial.strategy.learns
     passes = trial.probe.evaluation_passes
 
     def cost(weight_steps: int) -> float:
-        plan = make_plan(weight_steps, learns, passes, trial.strategy.most_judgements)
+        most = trial.strategy.most_judgements
+        plan = make_plan(weight_steps, learns, passes, most, settings.warmup)
         counts = {"warmup": plan.warmup, "joint": plan.joint, "frozen": plan.frozen}
         return sum(counts[phase] * seconds_a_phase.get(phase, 0.0) for phase in counts)
 

@@ -47,7 +47,11 @@ class Plan:
 
 
 def make_plan(
-    weight_steps: int, learns: str, evaluation_passes: int, most_judgements: int | None = None
+    weight_steps: int,
+    learns: str,
+    evaluation_passes: int,
+    most_judgements: int | None = None,
+    warmup_share: float = WARMUP_SHARE,
 ) -> Plan:
     """Warm-up, then the rest; strategies that learn from frozen weights get equal passes.
 
@@ -58,8 +62,9 @@ def make_plan(
             The policy gradient uses one pass a joint step, so this many joint steps pay for one
             judgement (TabNAS, appendix D).
         most_judgements: an upper bound on them, or None.
+        warmup_share: the part of the weight steps that is warm-up.
     """
-    warmup = round(weight_steps * WARMUP_SHARE)
+    warmup = round(weight_steps * warmup_share)
     joint = weight_steps - warmup
     frozen = max(30, joint // max(1, evaluation_passes)) if learns == "frozen" else 0
     if most_judgements is not None:

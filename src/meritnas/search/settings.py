@@ -7,9 +7,45 @@ from typing import Any, Literal
 
 from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.families.tabular import PAPER_WIDTHS
+from meritnas.search.plan import WARMUP_SHARE
 from meritnas.search.recipe import TrainRecipe
 
 SCALINGS = ("auto", "standard", "quantile")
+
+
+@dataclass(frozen=True)
+class CellSettings:
+    """What a user decides about networks of cells and their supernet.
+
+    Attributes:
+        preset: where the values that nobody gave come from.
+        channels: of the child's first cells.
+        cells: of the child: in each stage, or in all (`darts`).
+        zero: whether an edge may be left out (`nasbench201`).
+        stem: `cifar` or `imagenet` (`darts`).
+        supernet_channels: of the supernet's first cells.
+        supernet_cells: of the supernet.
+        partial_channels: K of PC-DARTS; 1 for all channels.
+    """
+
+    preset: str
+    channels: int
+    cells: int
+    zero: bool
+    stem: str
+    supernet_channels: int
+    supernet_cells: int
+    partial_channels: int
+
+    def __post_init__(self) -> None:
+        for name in (
+            "channels",
+            "cells",
+            "supernet_channels",
+            "supernet_cells",
+            "partial_channels",
+        ):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), 1))
 
 
 @dataclass(frozen=True)
@@ -28,6 +64,9 @@ class SearchSettings:
         epochs: passes of the supernet over the training part, or None for `minutes`.
         minutes: wall-clock time for search and retraining together.
         recipe: how weights are trained, in the supernet and after.
+        child_recipe: how a network trained alone is trained, where that differs.
+        warmup: the part of the search in which only weights are trained.
+        cells: of networks for images; None for tables.
         finalists: how many of the search's favourites are trained from scratch to find the best.
         retrain_epochs: passes of the found network over the training part.
         retrain_seeds: how often the found network is trained from scratch.
@@ -51,6 +90,9 @@ class SearchSettings:
     epochs: int | None = 60
     minutes: float | None = None
     recipe: TrainRecipe = field(default_factory=TrainRecipe)
+    child_recipe: TrainRecipe | None = None
+    warmup: float = WARMUP_SHARE
+    cells: CellSettings | None = None
     retrain_epochs: int | None = 60
     retrain_seeds: int = 3
     finalists: int = 3
@@ -80,8 +122,15 @@ class SearchSettings:
             raise UsageError(f"minutes must be above 0 and finite, got {self.minutes}")
         if (self.epochs is None) == (self.minutes is None):
             raise UsageError("give either epochs or minutes, not both")
+        if not 0 <= self.warmup < 1:
+            raise UsageError(f"warmup must be from 0 to below 1, got {self.warmup}")
         if self.seed >= 2**32:
             raise UsageError(f"seed must be below 2**32, got {self.seed}")
+
+    @property
+    def alone(self) -> TrainRecipe:
+        """How a network is trained alone."""
+        return self.child_recipe or self.recipe
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` turns back into equal settings."""
@@ -93,6 +142,10 @@ class SearchSettings:
         try:
             values = dict(data)
             values["recipe"] = TrainRecipe(**values["recipe"])
+            if values.get("child_recipe") is not None:
+                values["child_recipe"] = TrainRecipe(**values["child_recipe"])
+            if values.get("cells") is not None:
+                values["cells"] = CellSettings(**values["cells"])
             values["widths"] = tuple(tuple(row) for row in values["widths"])
             return SearchSettings(**values)
         except (KeyError, TypeError) as error:

@@ -8,13 +8,15 @@ import numpy as np
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.reduced import cheapest
-from meritnas.data.bundle import Bundle, Outline, encode_table
+from meritnas.data.bundle import AnyBundle, Bundle, Outline, encode_table
 from meritnas.data.encoder import TableEncoder
+from meritnas.data.image_encoder import ImageEncoder
 from meritnas.data.source import Source
 from meritnas.data.stream import BatchStream
-from meritnas.data.suggest import did_you_mean
 from meritnas.data.task import Task
-from meritnas.errors import UsageError
+from meritnas.families.darts import DartsSpace
+from meritnas.families.family import Family
+from meritnas.families.nasbench201 import Nasbench201Space
 from meritnas.families.stored_size import BYTES_A_WEIGHT
 from meritnas.families.table_inputs import WIDEST_EMBEDDING, TableInputs, most_codes
 from meritnas.families.tabular import TabularSpace, tabular_space
@@ -22,13 +24,12 @@ from meritnas.search.ladder import ladder
 from meritnas.search.loop import Search
 from meritnas.search.plan import Plan, make_plan
 from meritnas.search.settings import SearchSettings
+from meritnas.search.spaces import cell_family, check_space
+from meritnas.space.decision import Option
+from meritnas.space.rule import ABSENT
 from meritnas.strategy.recipes import Problem, make_strategy
 from meritnas.supernet.probe import Probe
-from meritnas.supernet.supernet import module_of
-
-SPACES = {"tabular": "feed-forward networks for tables: which width for each hidden layer"}
-"""The spaces a search can be asked for by name, and what they decide."""
-
+from meritnas.supernet.supernet import Supernet, module_of
 
 EMBEDDING_SHARE = 0.3
 """Of the weights that a limit allows, embeddings take at most this part, narrower if need be."""
@@ -49,19 +50,24 @@ class Ground:
         searched_feasible: the feasible set in terms of `searched`.
     """
 
-    family: TabularSpace
+    family: Family
     feasible: FeasibleSet
-    searched: TabularSpace
+    searched: Family
     searched_feasible: FeasibleSet
 
 
-def make_family(settings: SearchSettings, encoder: TableEncoder, task: Task) -> TabularSpace:
+def make_family(
+    settings: SearchSettings, encoder: TableEncoder | ImageEncoder, task: Task
+) -> Family:
     """The family that a name and settings stand for, on this data."""
-    if settings.space not in SPACES:
-        raise UsageError(
-            f"no space '{settings.space}';{did_you_mean(settings.space, SPACES)} there are "
-            f"{', '.join(SPACES)}"
-        )
+    if isinstance(encoder, ImageEncoder):
+        return cell_family(settings, encoder.shape, task.outputs)
+    return table_family(settings, encoder, task)
+
+
+def table_family(settings: SearchSettings, encoder: TableEncoder, task: Task) -> TabularSpace:
+    """The networks for a table that settings stand for."""
+    check_space(settings.space)
     widest = settings.widest_embedding
     inputs = TableInputs(
         encoder.numbers,
@@ -110,10 +116,10 @@ def encode_within(
     source: Source,
     outline: Outline,
     scaling: Literal["standard", "quantile"],
-) -> Bundle:
+) -> Bundle[TableEncoder]:
     """Encode the table, with fewer categories where embeddings would not fit the limits."""
     bundle = encode_table(source, outline, scaling)
-    family = make_family(settings, bundle.encoder, bundle.task)
+    family = table_family(settings, bundle.encoder, bundle.task)
     weights = most_weights(family, settings.limits)
     if weights is not None:
         allowed = max(0, int(EMBEDDING_SHARE * weights))
@@ -123,15 +129,48 @@ def encode_within(
     return bundle.to(settings.device)
 
 
-def make_ground(family: TabularSpace, limits: dict[str, int]) -> Ground:
-    """Find the feasible set and drop what it can never use."""
+def make_ground(family: Family, limits: dict[str, int]) -> Ground:
+    """Find the feasible set and drop what it can never use.
+
+    Edges that are always there keep the option to be absent: it costs nothing, and mixtures of
+    DARTS' operations have it everywhere.
+    """
     feasible = family.within(limits)
-    searched = family.restrict(feasible.reachable())
+    kept = [
+        np.array([i for i, option in enumerate(decision.options) if i in used or _absent(option)])
+        for decision, used in zip(
+            family.space.decisions,
+            map(set, map(np.ndarray.tolist, feasible.reachable())),
+            strict=True,
+        )
+    ]
+    searched = family.restrict(kept)
     return Ground(family, feasible, searched, searched.within(limits))
 
 
+def _absent(option: Option) -> bool:
+    return ABSENT in option.tags
+
+
+def make_supernet(settings: SearchSettings, family: Family) -> Supernet:
+    """Fresh shared weights, on the device of the search."""
+    cells = settings.cells
+    if cells is None or not isinstance(family, Nasbench201Space | DartsSpace):
+        supernet: Supernet = family.supernet(settings.seed)
+    else:
+        supernet = family.supernet(
+            settings.seed, cells.supernet_channels, cells.supernet_cells, cells.partial_channels
+        )
+    module_of(supernet).to(settings.device)
+    return supernet
+
+
 def make_search(
-    settings: SearchSettings, ground: Ground, bundle: Bundle, plan: Plan | None, weight_steps: int
+    settings: SearchSettings,
+    ground: Ground,
+    bundle: AnyBundle,
+    plan: Plan | None,
+    weight_steps: int,
 ) -> Search:
     """A search at its first step.
 
@@ -143,25 +182,32 @@ def make_search(
         weight_steps: how many steps train weights, warm-up included.
     """
     recipe = settings.recipe
-    supernet = ground.searched.supernet(settings.seed)
-    module_of(supernet).to(settings.device)
-    train = BatchStream(bundle.train, recipe.batch_size, settings.seed)
-    judged_rows = max(recipe.batch_size, _LEAST_JUDGED_ROWS)
+    supernet = make_supernet(settings, ground.searched)
+    train = BatchStream(bundle.train, recipe.batch_size, settings.seed, recipe.augment)
+    judged_rows = recipe.batch_size
+    if settings.cells is None:
+        judged_rows = max(judged_rows, _LEAST_JUDGED_ROWS)
     valid = BatchStream(bundle.valid, judged_rows, settings.seed + 1)
     probe = Probe(supernet, bundle.task.loss, train, valid, bundle.valid)
     steps = plan.weight_steps if plan else weight_steps
-    longest = make_plan(steps, "frozen", probe.evaluation_passes)
+    longest = make_plan(steps, "frozen", probe.evaluation_passes, warmup_share=settings.warmup)
     problem = Problem(
         ground.searched_feasible,
         ground.searched.costs,
         longest.joint,
         settings.seed,
         longest.frozen,
+        recipe.learning_rate,
+        ground.searched.nodes,
     )
     strategy = make_strategy(settings.strategy, problem, settings.strategy_options)
     chosen = plan or make_plan(
-        steps, strategy.learns, probe.evaluation_passes, strategy.most_judgements
+        steps,
+        strategy.learns,
+        probe.evaluation_passes,
+        strategy.most_judgements,
+        settings.warmup,
     )
     rng = np.random.default_rng([settings.seed, 0])
     rungs = ladder(ground.searched, settings.limits) if settings.pareto else ()
-    return Search(supernet, probe, strategy, recipe, chosen, rng, rungs)
+    return Search(supernet, probe, strategy, recipe, chosen, rng, rungs, settings.seed)

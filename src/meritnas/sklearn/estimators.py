@@ -28,13 +28,15 @@ from meritnas.child.plain import plain_module
 from meritnas.child.predictor import load_predictor
 from meritnas.child.train import outputs_of
 from meritnas.data.bundle import Outline
+from meritnas.data.encoder import TableEncoder
 from meritnas.data.source import Source
 from meritnas.data.split import Split, split_few
 from meritnas.data.task import Task
 from meritnas.errors import DataError
 from meritnas.families.family import fine_limits
 from meritnas.families.tabular import PAPER_WIDTHS
-from meritnas.job import Job, make_config, make_settings, start
+from meritnas.job import Job, make_config, start
+from meritnas.search.defaults import table_settings
 from meritnas.search.store import RunStore
 from meritnas.sklearn.inputs import as_frame
 from meritnas.sklearn.progress import Lines
@@ -102,30 +104,27 @@ class _NAS(BaseEstimator):
     ) -> Self:
         name = outline.task.target
         source = Source(type(self).__name__, frame.assign(**{name: target}), name, "", None)
-        settings = make_settings(
+        settings = table_settings(
             len(outline.split.train),
             frame.shape[1],
-            space="tabular",
-            strategy=self.strategy,
-            strategy_options={},
-            limits={
-                "params": self.max_params,
-                "flops": self.max_flops,
-                **fine_limits(self.max_size_kb, self.max_latency_ms),
+            {
+                "strategy": self.strategy,
+                "strategy_options": {},
+                "limits": {
+                    "params": self.max_params,
+                    "flops": self.max_flops,
+                    **fine_limits(self.max_size_kb, self.max_latency_ms),
+                },
+                "layers": self.layers,
+                "widths": self.widths,
+                "epochs": self.epochs,
+                "minutes": self.minutes,
+                "retrain_seeds": self.retrain_seeds,
+                "seed": seed,
+                "device": self.device,
+                "scaling": self.scaling,
+                "pareto": self.pareto,
             },
-            layers=self.layers,
-            widths=self.widths,
-            embedding=None,
-            epochs=self.epochs,
-            minutes=self.minutes,
-            recipe={"batch_size": None},
-            retrain_epochs=None,
-            retrain_seeds=self.retrain_seeds,
-            seed=seed,
-            device=self.device,
-            threads=None,
-            scaling=self.scaling,
-            pareto=self.pareto,
         )
         job = Job.make(settings, source, outline)
         with tempfile.TemporaryDirectory(prefix="meritnas-") as folder:
@@ -141,6 +140,7 @@ class _NAS(BaseEstimator):
         self.test_ = result.test
         self.scaling_ = str(result.summary["scaling"])
         self.module_: nn.Module = plain_module(predictor.module)
+        assert isinstance(predictor.encoder, TableEncoder)
         self.encoder_ = predictor.encoder
         if self.pareto:
             self.pareto_ = [_without_folder(row) for row in result.summary.get("pareto", [])]

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from meritnas.data.suggest import did_you_mean
+from meritnas.errors import UsageError
+from meritnas.families.darts import DartsSpace, Stem, Variant, darts_space
+from meritnas.families.image_size import ImageShape
+from meritnas.families.nasbench201 import Nasbench201Space, nasbench201_space
+from meritnas.search.settings import SearchSettings
+
+CellFamily = Nasbench201Space | DartsSpace
+
+SPACES = {
+    "tabular": "feed-forward networks for tables: which width for each hidden layer",
+    "nasbench201": "image networks of equal cells: which operation on each of 6 edges",
+    "darts": "image networks of two cells: which 2 inputs for each of 4 nodes, which operations",
+    "darts-s1": "the same with two operations an edge, chosen by hand (RobustDARTS)",
+    "darts-s2": "the same with skip connections and separable convolutions only",
+    "darts-s3": "the same with skip connections, separable convolutions and zeros",
+    "darts-s4": "the same with noise and separable convolutions",
+    "darts-unique": "every cell has its own operations on all of its 14 edges (MANAS)",
+}
+"""The spaces a search can be asked for by name, and what they decide."""
+
+TABULAR = "tabular"
+_VARIANTS: dict[str, Variant | None] = {
+    "darts": None,
+    "darts-s1": "s1",
+    "darts-s2": "s2",
+    "darts-s3": "s3",
+    "darts-s4": "s4",
+    "darts-unique": "unique",
+}
+_STEMS: dict[str, Stem] = {"cifar": "cifar", "imagenet": "imagenet"}
+
+
+def check_space(name: str) -> None:
+    """Complain about a space that does not exist."""
+    if name not in SPACES:
+        raise UsageError(
+            f"no space '{name}';{did_you_mean(name, SPACES)} there are {', '.join(SPACES)}"
+        )
+
+
+def is_cell_space(name: str) -> bool:
+    """Whether networks of this space are made of cells, for images."""
+    check_space(name)
+    return name != TABULAR
+
+
+def cell_family(settings: SearchSettings, image: ImageShape, outputs: int) -> CellFamily:
+    """The networks for images that settings stand for."""
+    cells = settings.cells
+    assert cells is not None
+    if settings.space == "nasbench201":
+        return nasbench201_space(outputs, cells.channels, cells.cells, cells.zero, image)
+    if cells.stem not in _STEMS:
+        raise UsageError(f"the stem must be {' or '.join(_STEMS)}, got '{cells.stem}'")
+    variant, stem = _VARIANTS[settings.space], _STEMS[cells.stem]
+    return darts_space(outputs, cells.channels, cells.cells, variant, image, stem)
+
+
+def name_of(family: CellFamily) -> str:
+    """The name by which a search can be asked for such networks."""
+    if isinstance(family, Nasbench201Space):
+        return "nasbench201"
+    return next(name for name, variant in _VARIANTS.items() if variant == family.variant)
