@@ -99,7 +99,8 @@ def _read(file: str, predictor: Predictor) -> _New:
     encoder = predictor.encoder
     if isinstance(encoder, ImageEncoder):
         pictures = read_pictures(file, encoder)
-        return _New(pictures.images, pictures.names, pictures.labels, pictures.notes)
+        truth = _as_classes(pictures.labels, predictor.task.classes)
+        return _New(pictures.images, pictures.names, truth, pictures.notes)
     if file in BUNDLED:
         frame = load_bundled(file)[0]
     else:
@@ -107,6 +108,12 @@ def _read(file: str, predictor: Predictor) -> _New:
     target = predictor.task.target
     truth = frame[target] if target in frame.columns else None
     return _New(frame, None, truth, encoder.unfamiliar(frame))
+
+
+def _as_classes(labels: pd.Series | None, classes: Sequence[Any]) -> pd.Series | None:
+    """Labels as the network knows them: folders have names, and classes may be numbers."""
+    known = {str(label): label for label in classes}
+    return None if labels is None else labels.map(lambda label: known.get(str(label), label))
 
 
 def _scores(

@@ -1,0 +1,385 @@
+"""Searches of NAS-Bench-201's cell on CIFAR-10 images, scored by the accuracy in its table.
+
+    python benchmarks/nasbench201.py --images cifar10.npz --table nb201.csv.gz --json rows.json
+
+One small supernet for each seed is warmed up on uniform paths; every strategy then goes on from
+there for the same time, on one core. What it found is looked up in the table: nothing is
+retrained. Without the zero operation, as AdvantageNAS' table 2, and for the strategies that run
+one path also with it (its table 4); by the final policy (`argmax`) and, where a strategy judges
+single networks, by the best one that it saw (`process-best`).
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import mean, median, stdev
+from typing import Any
+
+import matplotlib
+import numpy as np
+import torch
+
+from meritnas import nasbench201_space, nasbench201_table
+from meritnas.data.augment import Augment
+from meritnas.data.bundle import Bundle, Outline
+from meritnas.data.image_bundle import encode_images
+from meritnas.data.image_encoder import ImageEncoder
+from meritnas.data.image_source import load_images
+from meritnas.data.split import Split, split_few
+from meritnas.data.stream import BatchStream
+from meritnas.data.task import Task
+from meritnas.families.nasbench201 import Nasbench201Space
+from meritnas.search.loop import Search
+from meritnas.search.plan import Plan
+from meritnas.search.recipe import TrainRecipe
+from meritnas.strategy.problem import Problem
+from meritnas.strategy.recipes import make_strategy
+from meritnas.supernet.probe import Probe
+from meritnas.supernet.supernet import module_of
+from scoreboard import Target, arguments, finish, show
+
+matplotlib.use("Agg")
+
+STRATEGIES = "random,darts,snas,nasp,gdas,reinforce,proxyless,parsec,advantage"
+SPARSE = ("gdas", "reinforce", "proxyless", "parsec", "advantage")
+JUDGES = ("gdas", "reinforce", "parsec", "advantage")
+"""Strategies that can choose the best network they saw."""
+
+GOAL = 93.5
+_MARKS = 12
+_TIMED = 6
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all searches of one run of this script have in common."""
+
+    images: Path
+    channels: int
+    cells: int
+    batch: int
+    rate: float
+    valid: float
+    warmup: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One search."""
+
+    strategy: str
+    zero: bool
+    seed: int
+
+
+def bundle_of(setting: Setting, seed: int) -> Bundle[ImageEncoder]:
+    """The images that the data set does not keep for testing, in two parts."""
+    source = load_images(setting.images)
+    task = Task.find(source.labels, np.arange(len(source.labels)), "classification")
+    rows = np.arange(len(source.labels))
+    if source.test is not None:
+        rows = np.flatnonzero(~source.test)
+    codes = task.encode(source.labels).numpy()[rows]
+    split = split_few(len(rows), codes, seed, valid=setting.valid, test=0.0)
+    own = Split(rows[split.train], rows[split.valid], rows[:0])
+    return encode_images(source, Outline(task, own))
+
+
+def make_search(
+    setting: Setting,
+    trial: Trial,
+    bundle: Bundle[ImageEncoder],
+    plan: Plan,
+    options: Mapping[str, Any],
+) -> Search:
+    family = family_of(bundle, zero=trial.zero)
+    supernet = family.supernet(trial.seed, setting.channels, setting.cells)
+    augment = Augment(crop=4, flip=True)
+    recipe = TrainRecipe(
+        "sgd",
+        learning_rate=setting.rate,
+        batch_size=setting.batch,
+        weight_decay=5e-4,
+        decay="gradient",
+        nesterov=True,
+        clip=5.0,
+        dropout=0.0,
+        averaging=0.0,
+        augment=augment,
+    )
+    train = BatchStream(bundle.train, setting.batch, trial.seed, augment)
+    valid = BatchStream(bundle.valid, setting.batch, trial.seed + 1)
+    held = bundle.valid.slice(0, min(len(bundle.valid), 1024))
+    probe = Probe(supernet, bundle.task.loss, train, valid, held)
+    problem = Problem(
+        family.feasible(),
+        family.costs,
+        plan.joint,
+        trial.seed,
+        weight_rate=setting.rate,
+        nodes=family.nodes,
+    )
+    strategy = make_strategy(trial.strategy, problem, options)
+    rng = np.random.default_rng(trial.seed)
+    return Search(supernet, probe, strategy, recipe, plan, rng)
+
+
+def family_of(bundle: Bundle[ImageEncoder], *, zero: bool) -> Nasbench201Space:
+    return nasbench201_space(bundle.task.outputs, zero=zero, image=bundle.encoder.shape)
+
+
+def warm_up(setting: Setting, seed: int, file: Path) -> float:
+    """Train weights on uniform paths without the zero operation; the minutes that took."""
+    torch.set_num_threads(1)
+    begun = time.perf_counter()
+    bundle = bundle_of(setting, seed)
+    plan = Plan(setting.warmup, setting.warmup, 0)  # the first half of the learning rate's cosine
+    search = make_search(setting, Trial("random", False, seed), bundle, plan, {})
+    for clock in plan.clocks(0):
+        if clock.phase != "warmup":
+            break
+        search.weight_step(clock)
+    torch.save(
+        {
+            "supernet": module_of(search.supernet).state_dict(),
+            "optimizer": search.optimizer.state_dict(),
+        },
+        file,
+    )
+    return (time.perf_counter() - begun) / 60
+
+
+def continued(search: Search, file: Path, *, zero: bool) -> Search:
+    """Put the warmed-up weights into a search; with the zero operation others count one more."""
+    state = torch.load(file, weights_only=True)
+    kept = state["optimizer"]
+    if zero:
+        state["supernet"] = {_shifted(name): value for name, value in state["supernet"].items()}
+        kept = {
+            part: {_shifted(name): value for name, value in kept[part].items()} for part in kept
+        }
+    module_of(search.supernet).load_state_dict(state["supernet"])
+    search.optimizer.load_state_dict(kept)
+    return search
+
+
+def _shifted(name: str) -> str:
+    return re.sub(r"\.options\.(\d+)\.", lambda found: f".options.{int(found[1]) + 1}.", name)
+
+
+def run_trial(setting: Setting, trial: Trial, file: Path) -> list[dict[str, Any]]:
+    """A search for the time given; a row for each way to choose what it found."""
+    torch.set_num_threads(1)
+    bundle = bundle_of(setting, trial.seed)
+    steps = _steps_within(setting, trial, bundle, file)
+    options = {"final": "process-best"} if trial.strategy in JUDGES else {}
+    begun = time.perf_counter()
+    if trial.strategy == "random":
+        plan = Plan(steps.joint, steps.joint, steps.frozen)
+    else:
+        plan = Plan(steps.joint, steps.joint, 0)  # the second half of the cosine
+    search = continued(make_search(setting, trial, bundle, plan, options), file, zero=trial.zero)
+    entropy: list[float] = []
+    leaders: list[str] = []
+    for clock in plan.clocks(plan.joint):
+        if clock.phase == search.strategy.learns:
+            search.strategy.update(search.probe, clock)
+        if clock.phase != "frozen":
+            search.weight_step(clock)
+        done = clock.step + 1 - plan.joint
+        total = plan.steps - plan.joint
+        if done * _MARKS // total > (done - 1) * _MARKS // total:
+            entropy.append(round(_entropy(search), 4))
+            leaders.append(str(search.strategy.leader()))
+    minutes = (time.perf_counter() - begun) / 60
+    found = {"argmax": str(search.strategy.leader())}
+    if trial.strategy in JUDGES:
+        found["process-best"] = str(search.strategy.derive(search.probe)[0])
+    return [
+        {
+            "strategy": trial.strategy,
+            "zero": trial.zero,
+            "final": final,
+            "seed": trial.seed,
+            "architecture": architecture,
+            "minutes": round(minutes, 2),
+            "steps": plan.joint,
+            "entropy": entropy,
+            "leaders": leaders,
+        }
+        for final, architecture in found.items()
+    ]
+
+
+def _steps_within(setting: Setting, trial: Trial, bundle: Bundle[ImageEncoder], file: Path) -> Plan:
+    """How many steps fit into the time, measured by taking a few."""
+    trained = Plan(_TIMED, _TIMED, _TIMED if trial.strategy == "random" else 0)
+    search = continued(make_search(setting, trial, bundle, trained, {}), file, zero=trial.zero)
+    spent = {"joint": 0.0, "frozen": 0.0}
+    for clock in trained.clocks(_TIMED):
+        begun = time.perf_counter()
+        if clock.phase == search.strategy.learns:
+            search.strategy.update(search.probe, clock)
+        if clock.phase != "frozen":
+            search.weight_step(clock)
+        if clock.phase_step:  # the first warms caches up
+            spent[clock.phase] += (time.perf_counter() - begun) / (_TIMED - 1)
+    if not trained.frozen:
+        return Plan(0, max(_MARKS, int(setting.seconds / spent["joint"])), 0)
+    half = setting.seconds / 2
+    return Plan(0, max(1, int(half / spent["joint"])), max(_MARKS, int(half / spent["frozen"])))
+
+
+def _entropy(search: Search) -> float:
+    """Mean over the edges, in nats: ln 4 where nothing is decided without the zero operation."""
+    rows = search.strategy.beliefs()
+    return float(np.mean([-(p * np.log(np.maximum(p, 1e-300))).sum() for p in rows]))
+
+
+def trials(names: list[str], seeds: list[int], *, zero: bool) -> Iterator[Trial]:
+    for seed in seeds:
+        for name in names:
+            yield Trial(name, False, seed)
+            if zero and name in SPARSE:
+                yield Trial(name, True, seed)
+
+
+def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    keys = list(dict.fromkeys((row["zero"], row["strategy"], row["final"]) for row in rows))
+    found = []
+    for zero, strategy, final in sorted(keys, key=lambda key: key[0]):
+        own = [
+            row
+            for row in rows
+            if (row["zero"], row["strategy"], row["final"]) == (zero, strategy, final)
+        ]
+        tests = [row["test_accuracy"] for row in own]
+        found.append(
+            {
+                "zero": zero,
+                "strategy": strategy,
+                "final": final,
+                "test median": round(median(tests), 2),
+                "test mean": round(mean(tests), 2),
+                "spread": round(stdev(tests), 2) if len(tests) > 1 else 0.0,
+                "params": round(mean(row["params"] for row in own)),
+                "entropy": round(mean(row["entropy"][-1] for row in own), 3),
+                "minutes": round(mean(row["minutes"] for row in own), 2),
+                "steps": round(mean(row["steps"] for row in own)),
+            }
+        )
+    return found
+
+
+def draw(rows: list[dict[str, Any]], accuracy: Any, file: Path) -> None:
+    """Entropy of the policy and true accuracy of its leader over the time of a search."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 2, figsize=(11, 4), layout="constrained")
+    names = dict.fromkeys(row["strategy"] for row in rows if not row["zero"])
+    marks = np.arange(1, _MARKS + 1) / _MARKS
+    for name in names:
+        own = [
+            r for r in rows if r["strategy"] == name and not r["zero"] and r["final"] == "argmax"
+        ]
+        if name != "random":
+            axes[0].plot(marks, np.median([r["entropy"] for r in own], axis=0), label=name)
+        values = [[accuracy(leader) for leader in r["leaders"]] for r in own]
+        axes[1].plot(marks, np.median(values, axis=0), label=name)
+    axes[0].set(xlabel="share of the search", ylabel="mean entropy of an edge (nats)")
+    axes[1].set(xlabel="share of the search", ylabel="test accuracy of the leader (%)")
+    axes[1].set_ylim(bottom=max(80, axes[1].get_ylim()[0]))
+    for axis in axes:
+        axis.grid(alpha=0.3)
+    axes[1].legend(fontsize=8, ncol=2)
+    figure.savefig(file, dpi=110)
+
+
+def main() -> int:
+    parser = arguments(__doc__)
+    parser.add_argument("--images", type=Path, required=True, help="CIFAR-10 images")
+    parser.add_argument("--table", type=Path, required=True, help="NAS-Bench-201's table as CSV")
+    parser.add_argument("--strategies", default=STRATEGIES)
+    parser.add_argument("--seeds", default="0,1,2")
+    parser.add_argument("--minutes", type=float, default=3.0, help="of one search, after warm-up")
+    parser.add_argument("--warmup", type=int, default=2500, help="steps shared by all searches")
+    parser.add_argument("--channels", type=int, default=16)
+    parser.add_argument("--cells", type=int, default=1)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--rate", type=float, default=0.1)
+    parser.add_argument("--valid", type=float, default=0.5, help="share of images to judge on")
+    parser.add_argument("--no-zero", action="store_true", help="skip the space with zeros")
+    parser.add_argument("--jobs", type=int, default=2, help="searches at a time, a core each")
+    parser.add_argument("--figure", type=Path)
+    args = parser.parse_args()
+    seeds = [int(seed) for seed in args.seeds.split(",")]
+    names = args.strategies.split(",")
+    setting = Setting(
+        args.images,
+        4 if args.quick else args.channels,
+        args.cells,
+        args.batch,
+        args.rate,
+        args.valid,
+        4 if args.quick else args.warmup,
+        1.0 if args.quick else 60 * args.minutes,
+    )
+    table = nasbench201_table(args.table)
+    with tempfile.TemporaryDirectory() as folder, _workers(1 if args.quick else args.jobs) as pool:
+        files = {seed: Path(folder) / f"{seed}.pt" for seed in seeds}
+        warming = [pool.submit(warm_up, setting, seed, file) for seed, file in files.items()]
+        warm = dict(zip(seeds, [job.result() for job in warming], strict=True))
+        jobs = [
+            pool.submit(run_trial, setting, trial, files[trial.seed])
+            for trial in trials(names, seeds, zero=not args.no_zero)
+        ]
+        rows: list[dict[str, Any]] = []
+        for job in jobs:
+            for row in job.result():
+                accuracies = {
+                    f"{split}_accuracy": table.accuracy(row["architecture"], "cifar10", split)
+                    for split in ("valid", "test")
+                }
+                warmed = {"warmup_minutes": round(warm[row["seed"]], 2)}
+                rows.append(
+                    {**row, **accuracies, "params": table.params(row["architecture"]), **warmed}
+                )
+                print(
+                    row["strategy"], "zero" if row["zero"] else "", row["final"], row["seed"],
+                    rows[-1]["valid_accuracy"], row["architecture"], flush=True,
+                )  # fmt: skip
+    show("what was found, by its accuracy after 200 epochs", summary(rows))
+    if args.figure is not None:
+        draw(rows, lambda arch: table.accuracy(arch, "cifar10", "test"), args.figure)
+    return finish(rows, list(_targets(rows)), args)
+
+
+def _workers(jobs: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+
+
+def _targets(rows: list[dict[str, Any]]) -> Iterator[Target]:
+    own = [
+        row
+        for row in rows
+        if row["strategy"] == "advantage" and row["final"] == "argmax" and not row["zero"]
+    ]
+    if own:
+        found = median(row["test_accuracy"] for row in own)
+        yield Target(
+            f"advantage: median test accuracy of at least {GOAL}", f"{found:.2f}", found >= GOAL
+        )
+        longest = max(row["minutes"] + row["warmup_minutes"] for row in own)
+        yield Target("a search with its warm-up within 10 minutes", f"{longest:.1f}", longest <= 10)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
