@@ -152,11 +152,12 @@ class Job:
             _continue_from(state, running, store)
         ranked = run_search(running, store, listen)
         seed = self.settings.seed
-        ladder = [
-            {"limit": rung.limit, "architecture": found.text}
-            for rung in running.rungs
-            for found in [best_within(rung.feasible, running.probe, seed)]
-        ]
+        with running.own_draws():
+            ladder = [
+                {"limit": rung.limit, "architecture": found.text}
+                for rung in running.rungs
+                for found in [best_within(rung.feasible, running.probe, seed)]
+            ]
         self.write_choice(
             store,
             ranked,

@@ -135,7 +135,7 @@ def updates_touch_no_weight(name: str, options: Options, folder: Path) -> None:
 def every_pass_is_counted(name: str, options: Options, folder: Path) -> None:
     search, _ = new_search(settings_of(name, options))
     probe = search.probe
-    losses, held_out = probe.losses, probe.held_out_loss
+    losses, held_out, gradients = probe.losses, probe.held_out_loss, probe.gradients
     asked = []
 
     def watched_losses(picks: np.ndarray, batch: Any) -> np.ndarray:
@@ -146,6 +146,11 @@ def every_pass_is_counted(name: str, options: Options, folder: Path) -> None:
         asked.append(probe.evaluation_passes)
         return held_out(picks)
 
+    def watched_gradients(*arguments: Any) -> Any:
+        asked.append(1)
+        return gradients(*arguments)
+
+    probe.gradients = watched_gradients  # type: ignore[method-assign]
     probe.losses = watched_losses  # type: ignore[method-assign]
     probe.held_out_loss = watched_held_out  # type: ignore[method-assign]
     run(search, folder)

@@ -8,6 +8,9 @@ from family_contract import CHECKS, Case
 from torch import Tensor
 
 from meritnas import TableInputs, TabularSpace, tabular_space
+from meritnas.families.darts import DartsSpace, darts_space
+from meritnas.families.nasbench201 import Nasbench201Space, nasbench201_space
+from meritnas.supernet.supernet import Supernet
 
 
 def tabular_case(name: str, family: TabularSpace) -> Case:
@@ -25,7 +28,36 @@ def tabular_case(name: str, family: TabularSpace) -> Case:
     return Case(name, family, inputs)
 
 
+def cell_case(name: str, family: Nasbench201Space | DartsSpace, **facts: bool) -> Case:
+    """Children have no norms after pooling, so a supernet that is to equal them has none, too."""
+
+    def inputs(rows: int, seed: int) -> Tensor:
+        return torch.randn(rows, *family.image, generator=torch.Generator().manual_seed(seed))
+
+    make = None
+    if isinstance(family, DartsSpace):
+        plain = family
+
+        def make(seed: int) -> Supernet:
+            return plain.supernet(seed, pool_norm=False)
+
+    return Case(name, family, inputs, make, **facts)
+
+
+GREY, COLOUR = (1, 8, 8), (3, 8, 8)
+CELL_CASES = (
+    cell_case("nasbench201", nasbench201_space(3, 4, 1, image=COLOUR), idle=True),
+    cell_case("nasbench201 without zero", nasbench201_space(1, 4, 2, False, GREY)),
+    cell_case("darts", darts_space(3, 4, 3, image=COLOUR)),
+    cell_case("darts-s1", darts_space(2, 4, 3, "s1", GREY)),
+    cell_case("darts-s2", darts_space(2, 4, 3, "s2", GREY)),
+    cell_case("darts-s3", darts_space(2, 4, 3, "s3", GREY)),
+    cell_case("darts-s4", darts_space(2, 4, 3, "s4", GREY), idle=True, draws=True),
+    cell_case("darts-unique", darts_space(2, 4, 2, "unique", GREY), idle=True),
+)
+
 CASES = (
+    *CELL_CASES,
     tabular_case("numbers", tabular_space(5, 3, 3, (2, 4, 7, 12))),
     tabular_case("one layer", tabular_space(4, 2, 1, (3, 5, 9))),
     tabular_case("one column", tabular_space(1, 1, 2, (2, 6))),

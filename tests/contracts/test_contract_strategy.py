@@ -4,19 +4,29 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from strategy_contract import CHECKS, Options
+from strategy_contract import CHECKS, Options, new_search, settings_of
 
+from meritnas.errors import UsageError
 from meritnas.strategy.recipes import RECIPES
 
 VARIANTS: tuple[tuple[str, Options], ...] = (
-    *((name, {}) for name in RECIPES),
+    *((name, {}) for name in RECIPES if name != "pc-darts"),
     ("tabnas", {"sampling": "rejection", "final": "largest"}),
     ("tabnas", {"sampling": "monte-carlo", "mc_samples": 50, "final": "mode"}),
     ("tabnas", {"sampling": "uncorrected", "final": "mode"}),
     ("tabnas", {"weight_draws": "feasible", "samples": 3, "baseline": "paired"}),
-    ("reinforce", {"samples": 1, "policy_rate": 0.05, "weight_draws": "feasible"}),
+    ("reinforce", {"samples": 1, "policy_rate": 0.05, "weight_draws": "policy"}),
+    ("reinforce", {"sampling": "unrestricted", "final": "process-best"}),
+    ("advantage", {"samples": 2, "final": "process-best"}),
+    ("parsec", {"form": "code", "samples": 3}),
+    ("gdas", {"final": "process-best", "policy_rate": 0.5}),
     ("evolution", {"population": 6, "tournament": 2}),
 )
+
+
+def test_pc_darts_needs_cells() -> None:
+    with pytest.raises(UsageError, match="this space has no cells; use 'darts'"):
+        new_search(settings_of("pc-darts", {}))
 
 
 def name_of(variant: tuple[str, Options]) -> str:

@@ -181,10 +181,15 @@ def make_optimizer(module: nn.Module, recipe: TrainRecipe) -> torch.optim.Optimi
 
 @torch.no_grad()
 def outputs_of(module: nn.Module, inputs: Tensor) -> Tensor:
-    """Outputs [n, outputs] for any number of rows or images, computed some at a time."""
+    """Outputs [n, outputs] for any number of rows or images, computed some at a time.
+
+    A network that draws noise itself (space S4) draws the same every time.
+    """
     was_training = module.training
     module.eval()
     some = rows_at_once(inputs)
-    parts = [module(inputs[start : start + some]) for start in range(0, max(1, len(inputs)), some)]
+    starts = range(0, max(1, len(inputs)), some)
+    with seeded(0):
+        parts = [module(inputs[start : start + some]) for start in starts]
     module.train(was_training)
     return torch.cat(parts)

@@ -1,0 +1,287 @@
+"""The matrix: every strategy on every space, in one short search (and half of it again)."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+import strategy_contract
+import torch
+from strategy_contract import same, state_of
+
+from meritnas.child.train import train_child
+from meritnas.data.bundle import AnyBundle
+from meritnas.data.image_bundle import encode_images, outline_images
+from meritnas.data.image_source import load_images
+from meritnas.errors import UsageError
+from meritnas.families.family import Family
+from meritnas.search.loop import Search, run_search
+from meritnas.search.plan import Plan
+from meritnas.search.recipe import TrainRecipe
+from meritnas.search.settings import CellSettings, SearchSettings
+from meritnas.search.setup import Ground, make_family, make_ground, make_search
+from meritnas.space.architecture import Architecture
+from meritnas.strategy.recipes import RECIPES
+from meritnas.supernet.gates import Gates
+from meritnas.supernet.supernet import module_of
+
+NO_ZERO = "nasbench201 without zero"
+SPACES = (
+    "tabular",
+    "nasbench201",
+    NO_ZERO,
+    "darts",
+    "darts-s1",
+    "darts-s2",
+    "darts-s3",
+    "darts-s4",
+    "darts-unique",
+)
+
+# Those that promise to draw nothing that breaks a limit, and what that takes.
+WITHIN: dict[str, dict[str, Any]] = {
+    "tabnas": {"weight_draws": "feasible", "samples": 1},
+    "reinforce": {"samples": 1},
+    "advantage": {},
+    "parsec": {"samples": 2},
+    "gdas": {},
+    "proxyless": {},
+}
+
+AFTER_THE_WEIGHTS = ("random", "evolution", "bayesian")
+JOINT, FROZEN = Plan(warmup=1, joint=2, frozen=0), Plan(warmup=1, joint=2, frozen=2)
+RECIPE = TrainRecipe(learning_rate=0.02, batch_size=8)
+ALONE = TrainRecipe(learning_rate=0.02, batch_size=24)
+
+
+@functools.cache
+def images() -> AnyBundle:
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (40, 8, 8, 1), dtype=np.uint8)
+    source = load_images((pixels, np.arange(40) % 3))
+    return encode_images(source, outline_images(source, 0))
+
+
+def bundle_of(space: str) -> AnyBundle:
+    return strategy_contract.bundle() if space == "tabular" else images()
+
+
+def settings_of(space: str, strategy: str, limits: dict[str, int]) -> SearchSettings:
+    options = WITHIN.get(strategy, {})
+    if space == "tabular":
+        plain = strategy_contract.settings_of(strategy, options, limits)
+        return SearchSettings(**{**plain.__dict__, "recipe": RECIPE})
+    per_stage = space.startswith("nasbench201")
+    cells = CellSettings(
+        preset="quick",
+        channels=4,
+        cells=1 if per_stage else 3,
+        zero=space != NO_ZERO,
+        stem="cifar",
+        supernet_channels=4,
+        supernet_cells=1 if per_stage else 3,
+        partial_channels=2 if strategy == "pc-darts" else 1,
+    )
+    return SearchSettings(
+        space="nasbench201" if per_stage else space,
+        strategy=strategy,
+        strategy_options=options,
+        limits=limits,
+        recipe=RECIPE,
+        cells=cells,
+    )
+
+
+@functools.cache
+def ground_of(space: str) -> Ground:
+    """Limited to what a third of all architectures keeps."""
+    family = make_family(
+        settings_of(space, "random", {}), bundle_of(space).encoder, bundle_of(space).task
+    )
+    costs = [family.cost(family.random(seed)) for seed in range(60)]
+    limit = int(np.quantile(costs, 0.3))
+    ground = make_ground(family, {"params": limit})
+    assert 0 < ground.feasible.share() < 0.6
+    return ground
+
+
+def limit_of(ground: Ground) -> int:
+    return ground.feasible.limits[0].maximum
+
+
+def new_search(space: str, strategy: str) -> Search:
+    ground = ground_of(space)
+    settings = settings_of(space, strategy, {"params": limit_of(ground)})
+    plan = FROZEN if strategy in AFTER_THE_WEIGHTS else JOINT
+    return make_search(settings, ground, bundle_of(space), plan, 0)
+
+
+@dataclass
+class Memory:
+    """In place of a run's folder: writing and reading thousands of tensors takes most of the time.
+
+    Whether states survive files, and processes kills, is tested elsewhere.
+    """
+
+    events: list[str] = field(default_factory=list)
+
+    def append(self, event: dict[str, Any]) -> None:
+        self.events.append(json.dumps(event))
+
+    def write_checkpoint(self, state: dict[str, Any]) -> None:
+        assert plain(state)
+
+
+def plain(state: Any) -> bool:
+    """Whether a state is made of what `torch.load(weights_only=True)` reads."""
+    if isinstance(state, dict):
+        return all(isinstance(key, str | int) and plain(value) for key, value in state.items())
+    if isinstance(state, list | tuple):
+        return all(map(plain, state))
+    return state is None or type(state) in (torch.Tensor, str, int, float, bool)
+
+
+def run(
+    search: Search, store: Memory, listen: Callable[[dict[str, Any]], None]
+) -> list[Architecture]:
+    return run_search(search, store, listen)  # type: ignore[arg-type]
+
+
+def single(gates: Gates) -> list[int] | None:
+    """The picks of gates that run one option of each decision, or None."""
+    if all(len(gate.active) == 1 for gate in gates):
+        return [gate.active[0] for gate in gates]
+    return None
+
+
+def watch_updates(search: Search, seen: list[Any]) -> None:
+    """Updates of the beliefs leave the supernet as it was."""
+    module, update = module_of(search.supernet), search.strategy.update
+
+    def watched(probe: Any, clock: Any) -> Any:
+        before = {name: value.clone() for name, value in module.state_dict().items()}
+        learnt = update(probe, clock)
+        seen.append(learnt)
+        assert same(before, dict(module.state_dict()))
+        assert all(param.grad is None for param in module.parameters())
+        return learnt
+
+    search.strategy.update = watched  # type: ignore[method-assign]
+
+
+def watch_draws(search: Search, ground: Ground, strategy: str, drawn: list[list[int]]) -> None:
+    """What is sampled and what is judged is valid, and for some strategies within the limit."""
+    probe, sample = search.probe, search.strategy.sample
+    losses, gradients, held_out = probe.losses, probe.gradients, probe.held_out_loss
+    within = strategy in WITHIN
+
+    def check(picks: Any, *, fits: bool) -> None:
+        row = np.array([picks])
+        drawn.append(list(picks))
+        assert ground.searched.space.valid(row).all()
+        assert not fits or ground.searched_feasible.contains(row).all()
+
+    def watched_sample(clock: Any) -> Gates:
+        gates = sample(clock)
+        picks = single(gates)
+        if picks is not None:
+            check(picks, fits=within)
+        return gates
+
+    def watched_losses(picks: np.ndarray, batch: Any) -> np.ndarray:
+        for row in picks.tolist():
+            check(row, fits=within)
+        return losses(picks, batch)
+
+    def watched_gradients(gates: Gates, *rest: Any) -> Any:
+        picks = single(gates)
+        if picks is not None:
+            check(picks, fits=within)
+        return gradients(gates, *rest)
+
+    def watched_held_out(picks: np.ndarray) -> float:
+        check(picks.tolist(), fits=True)
+        return held_out(picks)
+
+    search.strategy.sample = watched_sample  # type: ignore[method-assign]
+    probe.losses = watched_losses  # type: ignore[method-assign]
+    probe.gradients = watched_gradients  # type: ignore[method-assign]
+    probe.held_out_loss = watched_held_out  # type: ignore[method-assign]
+
+
+def trains(family: Family, text: str, bundle: AnyBundle) -> None:
+    trained = train_child(
+        family.child(text), bundle.train, bundle.valid, bundle.task.loss, ALONE, 1, seed=0
+    )
+    assert math.isfinite(trained.valid_loss)
+    assert math.isfinite(trained.train_losses[0])
+
+
+@pytest.mark.parametrize("strategy", RECIPES)
+@pytest.mark.parametrize("space", SPACES)
+def test_every_strategy_runs_on_every_space(space: str, strategy: str) -> None:
+    if (space, strategy) == ("tabular", "pc-darts"):
+        with pytest.raises(UsageError) as caught:
+            new_search(space, strategy)
+        assert str(caught.value) == (
+            "strategy 'pc-darts' trains a part of a cell's channels and this space has no cells; "
+            "use 'darts'"
+        )
+        return
+    ground = ground_of(space)
+    search = new_search(space, strategy)
+    assert search.strategy.learns == ("frozen" if strategy in AFTER_THE_WEIGHTS else "joint")
+    updates: list[Any] = []
+    drawn: list[list[int]] = []
+    watch_updates(search, updates)
+    watch_draws(search, ground, strategy, drawn)
+    whole, killed = Memory(), Memory()
+    left: list[dict[str, Any]] = []
+
+    def keep_a_copy(event: dict[str, Any]) -> None:
+        """What a kill right after this event and its checkpoint would leave."""
+        if event["step"] == search.plan.steps - 1:
+            left.append(copy.deepcopy(search.state_dict()))
+            killed.events = list(whole.events)
+
+    torch.manual_seed(11)
+    users = torch.get_rng_state()
+    ranked = run(search, whole, keep_a_copy)
+    assert torch.equal(torch.get_rng_state(), users)
+
+    assert any(updates)
+    assert bool(drawn) == (strategy not in ("darts", "darts-2nd", "pc-darts", "snas"))
+    assert len(set(ranked)) == len(ranked) > 0
+    for architecture in ranked:
+        assert ground.family.parse(str(architecture)).options == architecture.options
+        assert ground.feasible.admits(architecture)
+        assert ground.family.cost(architecture) <= limit_of(ground)
+    for event in map(json.loads, whole.events):
+        assert ground.family.cost(event["leader"]) <= limit_of(ground)
+        assert math.isfinite(event.get("train_loss", 0.0))
+
+    torch.manual_seed(12)  # the user's generator has no say in how a run goes on
+    resumed = new_search(space, strategy)
+    resumed.load_state_dict(left[0])
+    assert run(resumed, killed, lambda _: None) == ranked
+    assert same(state_of(resumed), state_of(search))
+    assert killed.events == whole.events
+    assert len(whole.events) == search.plan.steps
+
+    trains(ground.family, str(ranked[0]), bundle_of(space))
+
+
+@pytest.mark.parametrize("strategy", ["abs-reward", "mnasnet", "mnasnet-max"])
+@pytest.mark.parametrize("space", ["nasbench201", "darts"])
+def test_rewards_that_aim_at_a_limit_need_one(space: str, strategy: str) -> None:
+    family = ground_of(space).family
+    ground = make_ground(family, {})
+    with pytest.raises(UsageError, match=f"'{strategy}' needs a limit to aim at"):
+        make_search(settings_of(space, strategy, {}), ground, images(), JOINT, 0)
