@@ -66,8 +66,9 @@ clipped to 1, falling along a cosine. Its weight decay of 3e-3 is left out: grad
 supernet, whose advantages sum over few cells, are of that size themselves, and the policy would
 stay where it began (entropy 1.34 of 1.39 after 1,200 updates on CIFAR-10, with 3 cells).
 `darts`, `snas`, `gdas`: Adam (.5, .999), weight decay 1e-3, as DARTS; `pc-darts` has twice its
-rate. `nasp` has no weight decay, which would pull its weights to 0 and not to each other. `proxyless`: no momentum and no weight decay, as its authors, so that a
-logit that was not sampled does not move.
+rate. `nasp` has no weight decay, which would pull its weights to 0 and not to each other.
+`proxyless`: no momentum and no weight decay, as its authors, so that a logit that was not sampled
+does not move.
 """
 
 

@@ -40,7 +40,8 @@ class GatedSupernet(nn.Module):
         if weights is None:
             found: Tensor = self.body(inputs, gates)
             return found
-        swapped: Tensor = functional_call(self, dict(weights), (inputs, gates))
+        # No weight has two names here, and looking for such takes longer than a small step.
+        swapped: Tensor = functional_call(self, dict(weights), (inputs, gates), tie_weights=False)
         return swapped
 
     def each(self, inputs: Tensor, picks: Sequence[Sequence[int]]) -> list[Tensor]:

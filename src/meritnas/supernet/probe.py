@@ -78,7 +78,10 @@ class Probe:
             leaves: tensors that record gradients: gates, or some of `weights`.
             weights: in place of the supernet's own, which are taken as constants.
         """
-        loss = self.loss(gates, batch, self.weights() if weights is None else weights)
+        if weights is None:
+            own = self.weights()
+            weights = {name: own[name] for name in self._supernet.blocks(gates)}
+        loss = self.loss(gates, batch, weights)
         if not torch.isfinite(loss):
             raise DivergedError
         if not leaves or not loss.requires_grad:
