@@ -95,3 +95,10 @@ def test_a_point_that_a_smaller_one_equals_is_off_the_line(tmp_path: Path) -> No
         draw_pareto(rows, tmp_path / "pareto.png")
         pictures.append((tmp_path / "pareto.png").read_bytes())
     assert pictures[0] != pictures[1]
+
+
+def test_networks_of_cells_are_a_few_words() -> None:
+    cell = "|none~0|+|avg_pool_3x3~0|none~1|+|nor_conv_1x1~0|nor_conv_3x3~1|skip_connect~2|"
+    text = " ".join(printed([{**ROWS[0], "architecture": cell}]))
+    assert "none|avg none|1x1 3x3 skip" in text
+    assert "avg_pool" not in text
