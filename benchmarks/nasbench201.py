@@ -310,7 +310,7 @@ def main() -> int:
     parser.add_argument("--strategies", default=STRATEGIES)
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--minutes", type=float, default=3.0, help="of one search, after warm-up")
-    parser.add_argument("--warmup", type=int, default=2500, help="steps shared by all searches")
+    parser.add_argument("--warmup", type=int, default=1100, help="steps shared by all searches")
     parser.add_argument("--channels", type=int, default=16)
     parser.add_argument("--cells", type=int, default=1)
     parser.add_argument("--batch", type=int, default=64)
