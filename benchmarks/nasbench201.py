@@ -285,15 +285,17 @@ def draw(rows: list[dict[str, Any]], accuracy: Any, file: Path) -> None:
 
     figure, axes = pyplot.subplots(1, 2, figsize=(11, 4), layout="constrained")
     names = dict.fromkeys(row["strategy"] for row in rows if not row["zero"])
+    colours = {name: f"C{number}" for number, name in enumerate(names)}
     marks = np.arange(1, _MARKS + 1) / _MARKS
     for name in names:
         own = [
             r for r in rows if r["strategy"] == name and not r["zero"] and r["final"] == "argmax"
         ]
         if name != "random":
-            axes[0].plot(marks, np.median([r["entropy"] for r in own], axis=0), label=name)
+            middle = np.median([r["entropy"] for r in own], axis=0)
+            axes[0].plot(marks, middle, color=colours[name])
         values = [[accuracy(leader) for leader in r["leaders"]] for r in own]
-        axes[1].plot(marks, np.median(values, axis=0), label=name)
+        axes[1].plot(marks, np.median(values, axis=0), color=colours[name], label=name)
     axes[0].set(xlabel="share of the search", ylabel="mean entropy of an edge (nats)")
     axes[1].set(xlabel="share of the search", ylabel="test accuracy of the leader (%)")
     axes[1].set_ylim(bottom=max(80, axes[1].get_ylim()[0]))
