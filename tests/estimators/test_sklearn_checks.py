@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from meritnas import job
 from meritnas.child import scaling
+from meritnas.search import defaults
 from meritnas.search.recipe import default_search_epochs, default_train_epochs
 from meritnas.sklearn.estimators import NASClassifier, NASRegressor
 
@@ -27,8 +27,8 @@ def _shorter(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fit by default takes seconds, and there are hundreds; MERITNAS_FULL=1 leaves them be."""
     if os.environ.get("MERITNAS_FULL"):
         return
-    monkeypatch.setattr(job, "default_search_epochs", _part_of(default_search_epochs, 30))
-    monkeypatch.setattr(job, "default_train_epochs", _part_of(default_train_epochs, 4))
+    monkeypatch.setattr(defaults, "default_search_epochs", _part_of(default_search_epochs, 30))
+    monkeypatch.setattr(defaults, "default_train_epochs", _part_of(default_train_epochs, 4))
     monkeypatch.setattr(scaling, "_STEPS", 10)
 
 

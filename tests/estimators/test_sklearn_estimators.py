@@ -21,8 +21,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.class_weight import compute_sample_weight
 
 import meritnas
-from meritnas import job
 from meritnas.errors import DataError, InfeasibleError, UsageError
+from meritnas.search import defaults
 from meritnas.sklearn.estimators import NASClassifier, NASRegressor
 
 QUICK: dict[str, Any] = {
@@ -37,7 +37,7 @@ ONE: dict[str, Any] = {**QUICK, "layers": 1, "widths": (4,)}  # nothing to choos
 
 @pytest.fixture(autouse=True)
 def _short_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "default_train_epochs", lambda _rows, _size: 3)
+    monkeypatch.setattr(defaults, "default_train_epochs", lambda _rows, _size: 3)
 
 
 def numbers(rows: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +71,7 @@ def test_the_front_door_has_the_estimators() -> None:
 
 
 def test_tables_with_columns_of_all_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "default_train_epochs", lambda _rows, _size: 40)
+    monkeypatch.setattr(defaults, "default_train_epochs", lambda _rows, _size: 40)
     X, y = mixed(240)
     before = X.copy()
     found = NASClassifier(**QUICK).fit(X, y)
@@ -88,7 +88,7 @@ def test_tables_with_columns_of_all_kinds(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_regressor_answers_on_the_targets_own_scale(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "default_train_epochs", lambda _rows, _size: 40)
+    monkeypatch.setattr(defaults, "default_train_epochs", lambda _rows, _size: 40)
     X, _ = numbers(200)
     y = 1000 + 50 * X[:, 0] - 20 * X[:, 1]
     found = NASRegressor(**QUICK).fit(X, y)
@@ -246,7 +246,7 @@ def test_cross_validation_in_two_processes_is_the_same(
 
 
 def test_an_eval_set_is_compared_on_and_not_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "default_train_epochs", lambda _rows, _size: 20)
+    monkeypatch.setattr(defaults, "default_train_epochs", lambda _rows, _size: 20)
     X, y = numbers()
     others, answers = numbers(60, seed=5)
     fits = [
@@ -303,7 +303,7 @@ def test_class_weights_are_sample_weights() -> None:
 
 
 def test_balanced_classes_find_more_of_the_rare_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "default_train_epochs", lambda _rows, _size: 20)
+    monkeypatch.setattr(defaults, "default_train_epochs", lambda _rows, _size: 20)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
     y = (X[:, 0] + rng.normal(size=600) > 2.2).astype(int)
