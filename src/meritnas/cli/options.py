@@ -286,7 +286,7 @@ Finalists = Annotated[
     int | None,
     typer.Option(
         help="How many of the search's favourites are trained alone.",
-        show_default="3; images: 1",
+        show_default="3; images: 2",
         rich_help_panel=_TRAINING,
     ),
 ]

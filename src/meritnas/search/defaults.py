@@ -44,7 +44,7 @@ IMAGE_DEFAULTS: Mapping[str, Any] = {
     "strategy": "advantage",
     "preset": "quick",
     "retrain_seeds": 1,
-    "finalists": 1,
+    "finalists": 2,
     "zero": True,
     "stem": "cifar",
 }

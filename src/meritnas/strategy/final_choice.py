@@ -103,3 +103,26 @@ class Ranked:
             for architecture in candidates
         }
         return sorted(candidates, key=lambda found: (losses[found], found.text))
+
+
+@dataclass(frozen=True)
+class Favourites:
+    """What a choice says, and after it what others say: who trains several has more to compare.
+
+    One-shot losses are unkind to large networks, whose weights take longest to train, so the
+    largest of the policy's draws is worth a look beside its favourite.
+    """
+
+    first: FinalChoice
+    others: tuple[FinalChoice, ...]
+
+    def ranked(
+        self, policy: Policy, feasible: FeasibleSet, probe: Probe, rng: np.random.Generator
+    ) -> list[Architecture]:
+        """The first choice's, then what the others add."""
+        found: list[Architecture] = []
+        for choice in (self.first, *self.others):
+            for architecture in choice.ranked(policy, feasible, probe, rng):
+                if architecture not in found:
+                    found.append(architecture)
+        return found

@@ -72,7 +72,7 @@ def gdas(
     seen = BestSeen()
     sizes = problem.feasible.space.sizes
     policy = make_policy("gdas", sizes, problem.joint_steps, policy_rate)
-    return Gdas(policy, problem.feasible, final_choice(final, seen), problem.rng(), seen)
+    return Gdas(policy, problem.feasible, final_choice(problem, final, seen), problem.rng(), seen)
 
 
 def proxyless(problem: Problem, *, policy_rate: float | None = None) -> Strategy:

@@ -24,7 +24,14 @@ from meritnas.policy.laws import (
     valid_law,
 )
 from meritnas.strategy.best_seen import BestSeen
-from meritnas.strategy.final_choice import FinalChoice, Largest, Mode, ProcessBest, Ranked
+from meritnas.strategy.final_choice import (
+    Favourites,
+    FinalChoice,
+    Largest,
+    Mode,
+    ProcessBest,
+    Ranked,
+)
 from meritnas.strategy.pace import make_policy
 from meritnas.strategy.policy_gradient import PolicyGradient
 from meritnas.strategy.problem import Problem
@@ -119,7 +126,7 @@ def reinforce(
         problem,
         named("sampling", sampling, laws),
         Quality(),
-        final_choice(final, seen),
+        final_choice(problem, final, seen),
         Learning(policy_rate, samples, weight_draws, baseline),
         seen,
     )
@@ -140,7 +147,7 @@ def advantage(
         "advantage",
         feasible_law(problem.feasible),
         Advantage(problem.feasible),
-        final_choice(final, seen),
+        final_choice(problem, final, seen),
         seen,
         whole_number("samples", samples, 1),
         policy_rate,
@@ -166,7 +173,7 @@ def parsec(
         "parsec",
         feasible_law(problem.feasible),
         Importance(form),
-        final_choice(final, seen),
+        final_choice(problem, final, seen),
         seen,
         whole_number("samples", samples, 2),
         policy_rate,
@@ -229,11 +236,18 @@ def named(what: str, name: str, choices: Mapping[str, Any]) -> Any:
     return choices[name]
 
 
-def final_choice(final: str, seen: BestSeen) -> FinalChoice:
-    """The final choice of the strategies whose updates judge whole architectures."""
+def final_choice(problem: Problem, final: str, seen: BestSeen) -> FinalChoice:
+    """The final choice of the strategies whose updates judge whole architectures.
+
+    The choice that was asked for comes first; the largest of the policy's draws and the other
+    choice follow.
+    """
     choices: dict[str, FinalChoice] = {"argmax": Mode(), "process-best": ProcessBest(seen)}
-    found: FinalChoice = named("final", final, choices)
-    return found
+    first = named("final", final, choices)
+    others = [choice for name, choice in choices.items() if name != final]
+    if problem.costs:
+        others.insert(0, Largest(problem.costs[_counted(problem)], keep=1))
+    return Favourites(first, tuple(others))
 
 
 def _rewarded(
