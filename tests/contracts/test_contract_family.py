@@ -29,15 +29,17 @@ def tabular_case(name: str, family: TabularSpace) -> Case:
 
 
 def cell_case(name: str, family: Nasbench201Space | DartsSpace, **facts: bool) -> Case:
-    """Children lack some norms of supernets; a supernet that is to equal them has none of these."""
+    """Children have no norms after pooling, so a supernet that is to equal them has none, too."""
 
     def inputs(rows: int, seed: int) -> Tensor:
         return torch.randn(rows, *family.image, generator=torch.Generator().manual_seed(seed))
 
-    def make(seed: int) -> Supernet:
-        if isinstance(family, DartsSpace):
-            return family.supernet(seed, pool_norm=False)
-        return family.supernet(seed, shortcut_norm=False)
+    make = None
+    if isinstance(family, DartsSpace):
+        plain = family
+
+        def make(seed: int) -> Supernet:
+            return plain.supernet(seed, pool_norm=False)
 
     return Case(name, family, inputs, make, **facts)
 
@@ -48,7 +50,8 @@ CELL_CASES = (
     cell_case("nasbench201 without zero", nasbench201_space(1, 4, 2, False, GREY)),
     cell_case("darts", darts_space(3, 4, 3, image=COLOUR)),
     cell_case("darts-s1", darts_space(2, 4, 3, "s1", GREY)),
-    # S2 and S3 are parts of S1's kind; the matrix has them all.
+    cell_case("darts-s2", darts_space(2, 4, 3, "s2", GREY)),
+    cell_case("darts-s3", darts_space(2, 4, 3, "s3", GREY)),
     cell_case("darts-s4", darts_space(2, 4, 3, "s4", GREY), idle=True, draws=True),
     cell_case("darts-unique", darts_space(2, 4, 2, "unique", GREY), idle=True),
 )

@@ -4,7 +4,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from functools import partial as with_arguments
 
 import numpy as np
 import torch
@@ -133,7 +132,6 @@ class Nasbench201Space(Family):
         channels: int | None = None,
         cells: int | None = None,
         partial: int = 1,
-        shortcut_norm: bool = True,
     ) -> GatedSupernet:
         """Fresh shared weights, of a network as large as the child or smaller.
 
@@ -142,12 +140,7 @@ class Nasbench201Space(Family):
             channels: of the first stage; None for the child's.
             cells: in each stage; None for the child's.
             partial: K of PC-DARTS: the share of channels that operations see is 1/K.
-            shortcut_norm: whether the shortcuts between stages end with a norm, which children do
-                not have. Paths differ in the scale of what their cells give, and shared weights
-                suit one scale only; without the norm, the gates of operations with large outputs
-                are punished for that.
         """
-        settle = SEARCHED if shortcut_norm else lambda _: nn.Identity()
         small = replace(self, channels=channels or self.channels, cells=cells or self.cells)
         if small.channels % partial:
             raise SpaceError(
@@ -155,9 +148,7 @@ class Nasbench201Space(Family):
                 f"got {small.channels}"
             )
         with seeded(seed):
-            body = _Body(
-                small._skeleton(lambda width: small._mixed_cell(width, partial), SKELETON, settle)
-            )
+            body = _Body(small._skeleton(lambda width: small._mixed_cell(width, partial), SKELETON))
         edges = {
             f"{name}.edges.{i}": i
             for name, cell in body.named_children()
@@ -192,14 +183,10 @@ class Nasbench201Space(Family):
         drop_path: float,
     ) -> nn.Sequential:
         names = [row[pick] for row, pick in zip(options, picks, strict=True)]
-        cells = with_arguments(_Cell, names, drop_path)
-        return nn.Sequential(self._skeleton(cells, norms, lambda _: nn.Identity()))
+        return nn.Sequential(self._skeleton(lambda width: _Cell(names, width, drop_path), norms))
 
     def _skeleton(
-        self,
-        make_cell: Callable[[int], nn.Module],
-        norms: Norms,
-        settle: Callable[[int], nn.Module],
+        self, make_cell: Callable[[int], nn.Module], norms: Norms
     ) -> OrderedDict[str, nn.Module]:
         parts: OrderedDict[str, nn.Module] = OrderedDict()
         width = self.channels
@@ -207,8 +194,8 @@ class Nasbench201Space(Family):
         parts["stem"] = nn.Sequential(OrderedDict(conv=conv, norm=norms(width)))
         for stage in range(1, STAGES + 1):
             if stage > 1:
+                parts[f"reduce{stage - 1}"] = _Residual(width, 2 * width, norms)
                 width *= 2
-                parts[f"reduce{stage - 1}"] = _Residual(width // 2, width, norms, settle(width))
             for number in range(1, self.cells + 1):
                 parts[f"stage{stage}cell{number}"] = make_cell(width)
         parts["norm"] = norms(width)
@@ -271,30 +258,25 @@ class Nasbench201Text:
 
 
 class _Residual(nn.Module):
-    """Half the size, twice the channels: two convolutions beside pooling and a 1x1 one.
+    """Half the size, twice the channels: two convolutions beside pooling and a 1x1 one."""
 
-    `settle` comes after the 1x1 one: nothing in a child.
-    """
-
-    def __init__(self, inputs: int, outputs: int, norms: Norms, settle: nn.Module) -> None:
+    def __init__(self, inputs: int, outputs: int, norms: Norms) -> None:
         super().__init__()
         self.first = ReluConvNorm(inputs, outputs, 3, 2, norms)
         self.second = ReluConvNorm(outputs, outputs, 3, 1, norms)
         self.pool = nn.AvgPool2d(2, 2, ceil_mode=True, count_include_pad=False)
         self.shortcut = nn.Conv2d(inputs, outputs, 1, bias=False)
-        self.settle = settle
 
     def forward(self, inputs: Tensor) -> Tensor:
         """[n, inputs, h, w] -> [n, outputs, ceil(h / 2), ceil(w / 2)]."""
-        shortcut = self.settle(self.shortcut(self.pool(inputs)))
-        found: Tensor = shortcut + self.second(self.first(inputs))
+        found: Tensor = self.shortcut(self.pool(inputs)) + self.second(self.first(inputs))
         return found
 
 
 class _Cell(nn.Module):
     """A child's cell: one operation an edge, nothing where it is `none`."""
 
-    def __init__(self, names: Sequence[str], drop_path: float, channels: int) -> None:
+    def __init__(self, names: Sequence[str], channels: int, drop_path: float) -> None:
         super().__init__()
         self.edges = nn.ModuleDict(
             {
