@@ -156,7 +156,9 @@ def search(
     source = _load(data, target, asked)
     job = _job_on(source, asked)
     job.new_search(None, 40)  # complains about what does not fit together before anything exists
-    return start(job, _new_store(job.settings, source, asked), listen)
+    store = _new_store(job.settings, source, asked)
+    del source  # the encoded rows are all that is needed from here on
+    return start(job, store, listen)
 
 
 _NO_SETTINGS = {

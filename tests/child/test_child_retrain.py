@@ -324,14 +324,13 @@ def test_an_auxiliary_head_is_trained_and_not_kept(tmp_path: Path, weight: float
 
     def child(_: str, **options: Any) -> TwoHeads:
         asked.append(options)
-        return TwoHeads(bundle.train.inputs.shape[1], options.get("auxiliary", False))
+        return TwoHeads(bundle.train.inputs.shape[1], options["auxiliary"])
 
     family: Any = SimpleNamespace(child=child)
     store = RunStore.create(tmp_path / "run", {"settings": SETTINGS.to_json()})
     recipe = dataclasses.replace(RECIPE, auxiliary=weight)
     race = Race(("one",), (0.0,), (3,), 2)
     retrain_child(family, race, bundle, recipe, store, lambda _: None)
-    head = {"auxiliary": True} if weight else {}
-    assert asked == [{"seed": 3, "dropout": 0.0, **head}]
+    assert asked == [{"seed": 3, "dropout": 0.0, "auxiliary": weight > 0}]
     weights = load_file(tmp_path / "run" / "model.safetensors")
     assert set(weights) == set(TwoHeads(2, auxiliary=False).state_dict())

@@ -136,10 +136,11 @@ def _train(
     listen: Listener,
     end: float,
 ) -> Trained:
-    # Families that know no auxiliary head are not asked for one.
-    head = {"auxiliary": True} if recipe.auxiliary else {}
     module = family.child(
-        training.architecture, seed=training.seed, dropout=training.dropout, **head
+        training.architecture,
+        seed=training.seed,
+        dropout=training.dropout,
+        auxiliary=recipe.auxiliary > 0,
     )
 
     def tell(epoch: int) -> bool:

@@ -18,8 +18,6 @@ from meritnas.families.family import seeded
 from meritnas.search.block_optimizer import decay_matrices
 from meritnas.search.recipe import ADAM_EPS, TrainRecipe
 
-"""A network holds some dozen times the numbers of the images themselves while it looks at them."""
-
 Loss = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 
 

@@ -7,6 +7,7 @@ from torch import Tensor
 _ROWS_AT_ONCE = 8192
 _IMAGE_NUMBERS_AT_ONCE = 400_000
 _LEAST_IMAGES_AT_ONCE = 64
+"""A network holds some dozen times the numbers of the images themselves while it looks at them."""
 
 
 def rows_at_once(inputs: Tensor) -> int:

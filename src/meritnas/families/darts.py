@@ -22,7 +22,7 @@ from meritnas.families.darts_network import (
     make_stem,
     plan_cells,
 )
-from meritnas.families.family import Family, seeded
+from meritnas.families.family import Family, keep, seeded
 from meritnas.families.genotype import EDGES, NODES, CellsText, GenotypeText
 from meritnas.families.image_size import ImageShape, check_image
 from meritnas.families.operations import CHILD, NONE, SEARCHED, SKELETON, SKIP, make_operation
@@ -96,15 +96,15 @@ def darts_space(
         raise SpaceError(f"cells must be at least 1, got {cells}")
     if stem not in ("cifar", "imagenet"):
         raise SpaceError(f"the stem must be cifar or imagenet, got '{stem}'")
-    rows = cells if variant == "unique" else 2
-    options = _options(variant)[: rows * len(EDGES)]
-    if variant == "unique":
-        options = (OPERATIONS,) * (rows * len(EDGES))
+    options = _options(variant, cells)
     return DartsSpace(classes, channels, cells, variant, check_image(image), stem, options)
 
 
-def _options(variant: str | None) -> tuple[tuple[str, ...], ...]:
-    if variant is None or variant == "unique":
+def _options(variant: str | None, cells: int) -> tuple[tuple[str, ...], ...]:
+    """The operations of every edge: of each cell, or of a normal and a reduction cell."""
+    if variant == "unique":
+        return (OPERATIONS,) * (cells * len(EDGES))
+    if variant is None:
         return (OPERATIONS,) * (2 * len(EDGES))
     if variant == "s1":
         return tuple(
@@ -293,10 +293,10 @@ class DartsSpace(Family):
 
         With `auxiliary` it has a second classifier, for training only.
         """
-        names = self.as_architecture(architecture).options
-        self.space.picks(self.as_architecture(architecture))
+        found = self.as_architecture(architecture)
+        self.space.picks(found)  # complains about what is no architecture of this space
         with seeded(seed):
-            return self._network(names, dropout, auxiliary=auxiliary)
+            return self._network(found.options, dropout, auxiliary=auxiliary)
 
     def _network(self, names: Sequence[str], drop_path: float, *, auxiliary: bool) -> DartsNetwork:
         stem = make_stem(self.stem, self.image[0], self.channels, CHILD)
@@ -321,11 +321,7 @@ class DartsSpace(Family):
 
     def restrict(self, kept: Sequence[np.ndarray]) -> DartsSpace:
         """The same network with fewer operations to choose from."""
-        options = tuple(
-            tuple(row[int(i)] for i in indices)
-            for row, indices in zip(self.options, kept, strict=True)
-        )
-        return replace(self, options=options)
+        return replace(self, options=keep(self.options, kept))
 
 
 def _edge_name(edge: int) -> str:

@@ -254,10 +254,10 @@ def stem_states(stem: nn.ModuleList, inputs: Tensor) -> tuple[Tensor, Tensor]:
 def auxiliary_head(channels: int, size: int, classes: int, stem: str) -> nn.Sequential:
     """DARTS' second classifier, which helps to train deep networks.
 
-    Its pooling leaves 2 by 2 pixels, by the two (overlapping) windows of five eighths of the
-    map: windows of 5 at a distance of 3 on the 8 by 8 map of CIFAR networks, as published, and
-    windows of 9 on ImageNet's 14 by 14, where DARTS has four windows of 5 and uses one of its
-    outputs. There it also leaves out the norm after the last convolution.
+    Its pooling leaves 2 by 2 pixels, by two overlapping windows of about five eighths of the map
+    each way: windows of 5 at a distance of 3 on the 8 by 8 map of CIFAR's networks and of 5 at a
+    distance of 2 on the 7 by 7 map of ImageNet's, as published. For ImageNet the norm after the
+    last convolution is left out, as in DARTS.
     """
     window = min(size - 1, -(-5 * size // 8))
     last: list[nn.Module] = [nn.Conv2d(128, 768, 2, bias=False), CHILD(768), nn.ReLU()]

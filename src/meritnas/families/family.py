@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 import torch
@@ -16,6 +16,8 @@ from meritnas.errors import SpaceError, UsageError
 from meritnas.space.architecture import Architecture
 from meritnas.space.space import Space
 from meritnas.supernet.supernet import Supernet
+
+Kept = TypeVar("Kept")
 
 
 class Family(ABC):
@@ -123,6 +125,15 @@ def fine_limits(max_size_kb: float | None, max_latency_ms: float | None) -> dict
         # Rounded first: 1.001 * 1000 is a little less than 1001.
         found[cost] = None if value is None else int(round(value * 1000, 6))
     return found
+
+
+def keep(
+    rows: Sequence[Sequence[Kept]], indices: Sequence[np.ndarray]
+) -> tuple[tuple[Kept, ...], ...]:
+    """Of each row the entries at these indices."""
+    return tuple(
+        tuple(row[int(i)] for i in found) for row, found in zip(rows, indices, strict=True)
+    )
 
 
 @contextmanager

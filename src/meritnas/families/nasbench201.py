@@ -13,7 +13,7 @@ from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.drop_path import DropPath
-from meritnas.families.family import Family, seeded
+from meritnas.families.family import Family, keep, seeded
 from meritnas.families.image_size import ImageShape, check_image, halved
 from meritnas.families.operations import (
     CHILD,
@@ -223,11 +223,7 @@ class Nasbench201Space(Family):
 
     def restrict(self, kept: Sequence[np.ndarray]) -> Nasbench201Space:
         """The same network with fewer operations to choose from."""
-        options = tuple(
-            tuple(row[int(i)] for i in indices)
-            for row, indices in zip(self.options, kept, strict=True)
-        )
-        return replace(self, options=options)
+        return replace(self, options=keep(self.options, kept))
 
 
 @dataclass(frozen=True)

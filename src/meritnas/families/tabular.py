@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError
 from meritnas.families.dropout import PooledDropout
-from meritnas.families.family import Family, seeded
+from meritnas.families.family import Family, keep, seeded
 from meritnas.families.latency import microseconds
 from meritnas.families.stored_size import BYTES_A_WEIGHT, header_bytes
 from meritnas.families.table_inputs import EmbedTable, TableInputs, as_table_inputs, check_widths
@@ -187,10 +187,7 @@ class TabularSpace(Family):
 
     def restrict(self, kept: Sequence[np.ndarray]) -> TabularSpace:
         """The same network with fewer widths to choose from."""
-        widths = tuple(
-            tuple(row[int(i)] for i in indices)
-            for row, indices in zip(self.widths, kept, strict=True)
-        )
+        widths = keep(self.widths, kept)
         latency = self.latency.restrict(kept) if self.latency else None
         return replace(self, widths=widths, latency=latency, header=self.header_bytes)
 
