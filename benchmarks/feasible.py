@@ -36,6 +36,7 @@ from meritnas.search.store import RunStore
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.policy_gradient import PolicyGradient
 from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.turns import WITH_WEIGHTS
 from scoreboard import Target, arguments, finish, show
 from tabular_step import TASK, made_data, make
 
@@ -178,7 +179,7 @@ def in_a_search(case: Case, steps: int) -> dict[str, Any]:
     begin = time.perf_counter()
     ground = make_ground(family, {"params": limit})
     building = time.perf_counter() - begin
-    plan = make_plan(steps, "joint", 1)
+    plan = make_plan(steps, WITH_WEIGHTS, 1)
     problem = Problem(ground.searched_feasible, ground.searched.costs, plan.joint, 0)
     strategy = make_strategy("tabnas", problem, {})
     assert isinstance(strategy, PolicyGradient)

@@ -190,7 +190,7 @@ def run_trial(setting: Setting, trial: Trial, file: Path) -> list[dict[str, Any]
     entropy: list[float] = []
     leaders: list[str] = []
     for clock in plan.clocks(plan.joint):
-        if clock.phase == search.strategy.learns:
+        if clock.phase == search.strategy.turns.phase:
             search.strategy.update(search.probe, clock)
         if clock.phase != "frozen":
             search.weight_step(clock)
@@ -226,7 +226,7 @@ def _steps_within(setting: Setting, trial: Trial, bundle: Bundle[ImageEncoder], 
     spent = {"joint": 0.0, "frozen": 0.0}
     for clock in trained.clocks(_TIMED):
         begun = time.perf_counter()
-        if clock.phase == search.strategy.learns:
+        if clock.phase == search.strategy.turns.phase:
             search.strategy.update(search.probe, clock)
         if clock.phase != "frozen":
             search.weight_step(clock)

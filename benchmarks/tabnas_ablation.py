@@ -210,7 +210,7 @@ def search(bench: Bench, variant: Variant, seed: int) -> tuple[Search, dict[str,
     strategy = running.strategy
     used = updates = 0
     for clock in running.plan.clocks(0):
-        if clock.phase == strategy.learns:
+        if clock.phase == strategy.turns.phase:
             learnt = strategy.update(running.probe, clock)
             if learnt is not None:
                 used, updates = used + int(learnt.values["used"]), updates + 1

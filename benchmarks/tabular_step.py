@@ -34,6 +34,7 @@ from meritnas.search.setup import make_ground
 from meritnas.search.store import RunStore
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.turns import WITH_WEIGHTS
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.probe import Probe
 from scoreboard import Target, arguments, finish, show
@@ -130,7 +131,7 @@ def time_search(inputs: int, batch: int, steps: int, draws: str) -> dict[str, An
         store = RunStore.create(Path(folder) / "run", {})
         begin = time.perf_counter()
         ground = make_ground(family, limits)
-        plan = make_plan(steps, "joint", 1)
+        plan = make_plan(steps, WITH_WEIGHTS, 1)
         problem = Problem(ground.searched_feasible, ground.searched.costs, plan.joint, 0)
         strategy = make_strategy("tabnas", problem, {"weight_draws": draws})
         assert isinstance(ground.searched, TabularSpace)

@@ -115,7 +115,7 @@ def updates_touch_no_weight(name: str, options: Options, folder: Path) -> None:
     calls = []
 
     def watched(probe: Any, clock: Any) -> Any:
-        assert clock.phase == search.strategy.learns
+        assert clock.phase == search.strategy.turns.phase
         before = {key: value.clone() for key, value in module.state_dict().items()}
         buffers = [buffer.clone() for buffer in module.buffers()]
         learnt = update(probe, clock)
@@ -128,7 +128,7 @@ def updates_touch_no_weight(name: str, options: Options, folder: Path) -> None:
     search.strategy.update = watched  # type: ignore[method-assign]
     run(search, folder)
     assert any(calls)
-    expected = search.plan.joint if search.strategy.learns == "joint" else search.plan.frozen
+    expected = search.plan.joint if search.strategy.turns.phase == "joint" else search.plan.frozen
     assert len(calls) == expected
 
 

@@ -237,7 +237,7 @@ def test_every_strategy_runs_on_every_space(space: str, strategy: str) -> None:
         return
     ground = ground_of(space)
     search = new_search(space, strategy)
-    assert search.strategy.learns == ("frozen" if strategy in AFTER_THE_WEIGHTS else "joint")
+    assert search.strategy.turns.phase == ("frozen" if strategy in AFTER_THE_WEIGHTS else "joint")
     updates: list[Any] = []
     drawn: list[list[int]] = []
     watch_updates(search, updates)

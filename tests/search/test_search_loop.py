@@ -17,6 +17,7 @@ from meritnas.search.plan import Plan, make_plan
 from meritnas.search.recipe import TrainRecipe, default_batch_size
 from meritnas.search.store import RunStore
 from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.turns import AFTER_WEIGHTS, WITH_WEIGHTS, Turns
 from meritnas.supernet.probe import Probe
 
 FAMILY = tabular_space(3, 1, 3, (2, 3, 4, 5))
@@ -79,11 +80,30 @@ def test_in_warmup_all_weights_are_trained_with_a_chance_that_falls_from_one_to_
 
 
 def test_the_first_quarter_is_warmup_and_frozen_judgements_are_paid_for() -> None:
-    plan = make_plan(400, "joint", 5)
+    plan = make_plan(400, WITH_WEIGHTS, 5)
     assert (plan.warmup, plan.joint, plan.frozen) == (100, 300, 0)
-    assert make_plan(400, "frozen", 5) == Plan(100, 300, 60)
-    assert make_plan(40, "frozen", 100).frozen == 30
-    assert make_plan(400, "frozen", 0).frozen == 300
+    assert make_plan(400, AFTER_WEIGHTS, 5) == Plan(100, 300, 60)
+    assert make_plan(40, AFTER_WEIGHTS, 100).frozen == 30
+    assert make_plan(400, AFTER_WEIGHTS, 0).frozen == 300
+    assert make_plan(400, Turns("frozen", most=7), 5).frozen == 7
+
+
+def test_turns_after_every_epoch_make_rounds() -> None:
+    plan = make_plan(400, Turns("frozen", each_epoch=4), 5, epoch_steps=90)
+    assert plan == Plan(100, 300, 12, rounds=3)
+    assert make_plan(40, Turns("frozen", each_epoch=4), 5, epoch_steps=90) == Plan(10, 30, 4)
+
+
+@pytest.mark.parametrize("start", range(13))
+def test_rounds_alternate_and_count_on_within_their_phase(start: int) -> None:
+    plan = Plan(warmup=1, joint=7, frozen=4, rounds=2)
+    clocks = list(plan.clocks(0))
+    assert "".join(clock.phase[0] for clock in clocks) == "w" + "jjjff" + "jjjjff"
+    assert [c.phase_step for c in clocks if c.phase == "joint"] == list(range(7))
+    assert [c.phase_step for c in clocks if c.phase == "frozen"] == list(range(4))
+    assert [c.step for c in clocks] == list(range(12))
+    assert list(plan.clocks(start)) == clocks[start:]
+    assert Plan(**plan.to_json()) == plan
 
 
 @pytest.mark.parametrize("start", [0, 2, 3, 6, 8, 10])

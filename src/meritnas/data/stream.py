@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,16 @@ class Batch:
         """Returns the batch's first rows."""
         weights = None if self.weights is None else self.weights[:rows]
         return Batch(self.inputs[:rows], self.target[:rows], weights)
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """Several batches of one part as one."""
+    if len(batches) == 1:
+        return batches[0]
+    inputs = torch.cat([batch.inputs for batch in batches])
+    target = torch.cat([batch.target for batch in batches])
+    weights = [batch.weights for batch in batches if batch.weights is not None]
+    return Batch(inputs, target, torch.cat(weights) if weights else None)
 
 
 class BatchStream:

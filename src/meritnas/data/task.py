@@ -112,6 +112,25 @@ class Task:
             losses = functional.mse_loss(outputs[:, 0], target, reduction=reduction)
         return losses if weights is None else (losses * weights).mean()
 
+    def score(self, outputs: Tensor, target: Tensor, weights: Tensor | None = None) -> Tensor:
+        """Returns how good predictions are, a scalar of at most 1.
+
+        The share of rows recognised; for numbers the share of variance explained (R^2).
+
+        Args:
+            outputs: What the network says [n, outputs].
+            target: Encoded targets [n].
+            weights: How much each row counts [n]; None for 1 each.
+        """
+        counts = torch.ones_like(target, dtype=torch.float32) if weights is None else weights
+        if self.kind == "regression":
+            middle = (target * counts).sum() / counts.sum()
+            spread = ((target - middle).square() * counts).sum()
+            missed = ((target - outputs[:, 0]).square() * counts).sum()
+            return 1.0 - missed / spread.clamp_min(torch.finfo(spread.dtype).tiny)
+        guess = outputs[:, 0] > 0 if self.kind == "binary" else outputs.argmax(dim=1)
+        return ((guess == target) * counts).sum() / counts.sum()
+
     def probabilities(self, outputs: Tensor) -> Tensor:
         """Turns outputs [n, outputs] into class probabilities [n, classes].
 

@@ -145,7 +145,7 @@ def _take_steps(search: Search, store: RunStore, listen: Listener) -> None:
     begun = time.perf_counter() - search.seconds
     saved = search.seconds
     for clock in search.plan.clocks(search.step):
-        if clock.phase == search.strategy.learns:
+        if clock.phase == search.strategy.turns.phase:
             record.learnt(search.strategy.update(search.probe, clock))
         if clock.phase != "frozen":
             record.trained(search.weight_step(clock))

@@ -27,12 +27,12 @@ def weight_steps_within(
         with trial.own_draws():
             seconds_a_phase = _time_phases(trial)
     left = _KEPT_BACK * seconds - (time.perf_counter() - started)
-    learns = trial.strategy.learns
-    passes = trial.probe.evaluation_passes
+    turns, probe = trial.strategy.turns, trial.probe
 
     def cost(weight_steps: int) -> float:
-        most = trial.strategy.most_judgements
-        plan = make_plan(weight_steps, learns, passes, most, settings.warmup)
+        plan = make_plan(
+            weight_steps, turns, probe.evaluation_passes, probe.epoch_steps, settings.warmup
+        )
         counts = {"warmup": plan.warmup, "joint": plan.joint, "frozen": plan.frozen}
         return sum(counts[phase] * seconds_a_phase.get(phase, 0.0) for phase in counts)
 
@@ -54,9 +54,9 @@ def _time_phases(search: Search) -> dict[str, float]:
     spent: dict[str, list[float]] = {}
     for clock in search.plan.clocks(0):
         begin = time.perf_counter()
-        if clock.phase == "frozen" and search.strategy.learns != "frozen":
+        if clock.phase == "frozen" and search.strategy.turns.phase != "frozen":
             break
-        if clock.phase == search.strategy.learns:
+        if clock.phase == search.strategy.turns.phase:
             search.strategy.update(search.probe, clock)
         if clock.phase != "frozen":
             search.weight_step(clock)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from meritnas.clock import Clock, Phase
+from meritnas.strategy.turns import Turns
 
 WARMUP_SHARE = 0.25
 """TabNAS section 3.1: the first quarter of the weight steps is warm-up."""
@@ -12,11 +13,20 @@ WARMUP_SHARE = 0.25
 
 @dataclass(frozen=True)
 class Plan:
-    """How many steps a search takes in each phase; fixed before its first step."""
+    """How many steps a search takes in each phase; fixed before its first step.
+
+    Attributes:
+        warmup: steps that train weights alone.
+        joint: steps that train weights and, for most strategies, beliefs.
+        frozen: steps that train beliefs alone.
+        rounds: into how many rounds joint and frozen steps are dealt out, as evenly as whole
+            numbers allow; in each, the joint ones come first.
+    """
 
     warmup: int
     joint: int
     frozen: int
+    rounds: int = 1
 
     @property
     def steps(self) -> int:
@@ -30,16 +40,20 @@ class Plan:
 
     def clocks(self, start: int) -> Iterator[Clock]:
         """The clock of every step from `start` on."""
+        lengths = {"warmup": self.warmup, "joint": self.joint, "frozen": self.frozen}
         begin = 0
-        phases: tuple[tuple[Phase, int], ...] = (
-            ("warmup", self.warmup),
-            ("joint", self.joint),
-            ("frozen", self.frozen),
-        )
-        for phase, length in phases:
-            for step in range(max(start, begin), begin + length):
-                yield Clock(step, self.steps, phase, step - begin, length)
-            begin += length
+        for phase, first, last in self._stretches():
+            for step in range(max(start, begin), begin + last - first):
+                yield Clock(step, self.steps, phase, first + step - begin, lengths[phase])
+            begin += last - first
+
+    def _stretches(self) -> Iterator[tuple[Phase, int, int]]:
+        """(phase, its first step, the one after its last) of what follows each other."""
+        yield "warmup", 0, self.warmup
+        for number in range(self.rounds):
+            for phase, length in (("joint", self.joint), ("frozen", self.frozen)):
+                first = number * length // self.rounds
+                yield phase, first, (number + 1) * length // self.rounds  # type: ignore[misc]
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `Plan(**data)`."""
@@ -48,25 +62,28 @@ class Plan:
 
 def make_plan(
     weight_steps: int,
-    learns: str,
+    turns: Turns,
     evaluation_passes: int,
-    most_judgements: int | None = None,
+    epoch_steps: int = 1,
     warmup_share: float = WARMUP_SHARE,
 ) -> Plan:
     """Warm-up, then the rest; strategies that learn from frozen weights get equal passes.
 
     Args:
         weight_steps: warm-up included.
-        learns: the strategy's phase of learning.
+        turns: when the strategy learns.
         evaluation_passes: what judging one architecture on all validation data costs in passes.
             The policy gradient uses one pass a joint step, so this many joint steps pay for one
             judgement (TabNAS, appendix D).
-        most_judgements: an upper bound on them, or None.
+        epoch_steps: how many weight steps make an epoch.
         warmup_share: the part of the weight steps that is warm-up.
     """
     warmup = round(weight_steps * warmup_share)
     joint = weight_steps - warmup
-    frozen = max(30, joint // max(1, evaluation_passes)) if learns == "frozen" else 0
-    if most_judgements is not None:
-        frozen = min(frozen, most_judgements)
-    return Plan(warmup, joint, frozen)
+    if turns.phase != "frozen":
+        return Plan(warmup, joint, 0)
+    if turns.each_epoch is not None:
+        rounds = max(1, round(joint / epoch_steps))
+        return Plan(warmup, joint, rounds * turns.each_epoch, rounds)
+    due = max(30, joint // max(1, evaluation_passes))
+    return Plan(warmup, joint, due if turns.most is None else min(due, turns.most))

@@ -28,6 +28,7 @@ from meritnas.search.spaces import cell_family, check_space
 from meritnas.space.decision import Option
 from meritnas.space.rule import ABSENT
 from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.turns import AFTER_WEIGHTS
 from meritnas.supernet.probe import Probe
 from meritnas.supernet.supernet import Supernet, module_of
 
@@ -188,9 +189,10 @@ def make_search(
     if settings.cells is None:
         judged_rows = max(judged_rows, _LEAST_JUDGED_ROWS)
     valid = BatchStream(bundle.valid, judged_rows, settings.seed + 1)
-    probe = Probe(supernet, bundle.task.loss, train, valid, bundle.valid)
+    task = bundle.task
+    probe = Probe(supernet, task.loss, train, valid, bundle.valid, task.score)
     steps = plan.weight_steps if plan else weight_steps
-    longest = make_plan(steps, "frozen", probe.evaluation_passes, warmup_share=settings.warmup)
+    longest = make_plan(steps, AFTER_WEIGHTS, probe.evaluation_passes, warmup_share=settings.warmup)
     problem = Problem(
         ground.searched_feasible,
         ground.searched.costs,
@@ -203,9 +205,9 @@ def make_search(
     strategy = make_strategy(settings.strategy, problem, settings.strategy_options)
     chosen = plan or make_plan(
         steps,
-        strategy.learns,
+        strategy.turns,
         probe.evaluation_passes,
-        strategy.most_judgements,
+        probe.epoch_steps,
         settings.warmup,
     )
     rng = np.random.default_rng([settings.seed, 0])

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from meritnas.clock import Clock
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
+from meritnas.strategy.turns import AFTER_WEIGHTS, Turns
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.probe import Probe
 
@@ -40,15 +41,14 @@ class BlackBox:
     """Train the supernet on uniform paths, then search the feasible set by one-shot losses.
 
     TabNAS appendix D: random, evolutionary and Bayesian search with weight sharing, given as many
-    passes as the policy gradient uses, or `most_judgements` where proposals themselves are dear.
+    passes as the policy gradient uses, or fewer where proposals themselves are dear.
     """
 
     feasible: FeasibleSet
     proposer: Proposer
     rng: np.random.Generator
     keep: int = 3
-    most_judgements: int | None = None
-    learns: Literal["joint", "frozen"] = "frozen"
+    turns: Turns = AFTER_WEIGHTS
     archive: Archive = field(default_factory=Archive)
 
     def sample(self, clock: Clock) -> Gates:

@@ -6,6 +6,7 @@ from meritnas.strategy.black_box import BlackBox, Proposer, RandomProposer
 from meritnas.strategy.evolution import EvolutionProposer
 from meritnas.strategy.problem import Problem
 from meritnas.strategy.strategy import Strategy
+from meritnas.strategy.turns import Turns
 
 
 def random(problem: Problem) -> Strategy:
@@ -30,7 +31,7 @@ def bayesian(problem: Problem, *, initial: int | None = None) -> Strategy:
     """A Gaussian process with expected improvement over feasible networks, by one-shot loss."""
     first = min(20, max(4, problem.judgements // 3)) if initial is None else initial
     proposer = BayesianProposer(whole_number("initial", first, 2))
-    return BlackBox(problem.feasible, proposer, problem.rng(), most_judgements=200)
+    return BlackBox(problem.feasible, proposer, problem.rng(), turns=Turns("frozen", most=200))
 
 
 def _black_box(problem: Problem, proposer: Proposer) -> Strategy:

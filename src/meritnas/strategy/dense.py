@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from meritnas.policy.tags import tagged
 from meritnas.space.architecture import Architecture
 from meritnas.space.rule import ABSENT
 from meritnas.strategy.strategy import Learnt
+from meritnas.strategy.turns import WITH_WEIGHTS, Turns
 from meritnas.supernet.gates import Gates, mixture, tracked_mixture
 from meritnas.supernet.probe import Probe
 
@@ -83,8 +84,7 @@ class Dense:
     feasible: FeasibleSet
     relaxation: Relaxation
     slope: Slope = first_order
-    learns: Literal["joint", "frozen"] = "joint"
-    most_judgements: int | None = None
+    turns: Turns = WITH_WEIGHTS
 
     def sample(self, clock: Clock) -> Gates:
         """The mixture as it is (or is drawn), without gradients."""

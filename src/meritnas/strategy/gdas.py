@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from meritnas.strategy.black_box import uniform_draw
 from meritnas.strategy.final_choice import FinalChoice
 from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
 from meritnas.strategy.temperature import Temperature, gdas_temperature
+from meritnas.strategy.turns import WITH_WEIGHTS, Turns
 from meritnas.supernet.gates import Gates, one_path, tracked
 from meritnas.supernet.probe import Probe
 
@@ -50,8 +51,7 @@ class Gdas:
     rng: np.random.Generator
     seen: BestSeen = field(default_factory=BestSeen)
     temperature: Temperature = gdas_temperature
-    learns: Literal["joint", "frozen"] = "joint"
-    most_judgements: int | None = None
+    turns: Turns = WITH_WEIGHTS
 
     def perturbed(self) -> list[np.ndarray]:
         """Log-probabilities plus fresh Gumbel noise, a row for each decision."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from meritnas.space.architecture import Architecture
 from meritnas.strategy.black_box import uniform_draw
 from meritnas.strategy.dense import without_absent
 from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
+from meritnas.strategy.turns import WITH_WEIGHTS, Turns
 from meritnas.supernet.gates import Gates, one_hot, one_path, tracked_all
 from meritnas.supernet.probe import Probe
 
@@ -41,8 +42,7 @@ class Nasp:
     policy: Policy
     feasible: FeasibleSet
     rng: np.random.Generator
-    learns: Literal["joint", "frozen"] = "joint"
-    most_judgements: int | None = None
+    turns: Turns = WITH_WEIGHTS
     _mixed: list[np.ndarray] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from meritnas.space.architecture import Architecture
 from meritnas.strategy.best_seen import BestSeen
 from meritnas.strategy.final_choice import FinalChoice
 from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
+from meritnas.strategy.turns import WITH_WEIGHTS, Turns
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.probe import Probe
 
@@ -53,8 +54,7 @@ class PolicyGradient:
     weight_law: Law = field(default_factory=Unrestricted)
     seen: BestSeen = field(default_factory=BestSeen)
     paths_at_once: int = 16
-    learns: Literal["joint", "frozen"] = "joint"
-    most_judgements: int | None = None
+    turns: Turns = WITH_WEIGHTS
     _paths: list[list[int]] = field(default_factory=list)
 
     def sample(self, clock: Clock) -> Gates:

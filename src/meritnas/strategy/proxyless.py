@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -15,6 +15,7 @@ from meritnas.policy.policy import Policy
 from meritnas.policy.tags import silent
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
+from meritnas.strategy.turns import WITH_WEIGHTS, Turns
 from meritnas.supernet.gates import Gates, one_path, two_paths
 from meritnas.supernet.probe import Probe
 
@@ -45,8 +46,7 @@ class Proxyless:
     policy: Policy
     feasible: FeasibleSet
     rng: np.random.Generator
-    learns: Literal["joint", "frozen"] = "joint"
-    most_judgements: int | None = None
+    turns: Turns = WITH_WEIGHTS
     _law: Law = field(init=False)
     _silent: list[np.ndarray] = field(init=False)
 

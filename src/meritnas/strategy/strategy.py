@@ -3,12 +3,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from meritnas.clock import Clock
 from meritnas.space.architecture import Architecture
+from meritnas.strategy.turns import Turns
 from meritnas.supernet.gates import Gates
 from meritnas.supernet.probe import Probe
 
@@ -28,13 +29,10 @@ class Strategy(Protocol):
     """Owns the beliefs about a space and moves them; sees the supernet through a probe only.
 
     Attributes:
-        learns: the phase in which `update` learns: `joint` with the weights, or `frozen` after
-            them (one update for each step of that phase).
-        most_judgements: the most updates after the weights, or None for as many as are due.
+        turns: when `update` is called.
     """
 
-    learns: Literal["joint", "frozen"]
-    most_judgements: int | None
+    turns: Turns
 
     def sample(self, clock: Clock) -> Gates:
         """The gates of the next weight step."""

@@ -9,30 +9,45 @@ from torch import Tensor
 
 from meritnas.data.bundle import Part
 from meritnas.data.pieces import rows_at_once
-from meritnas.data.stream import Batch, BatchStream
+from meritnas.data.stream import Batch, BatchStream, joined
 from meritnas.errors import DivergedError
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.supernet import Supernet, module_of
 
 Loss = Callable[[Tensor, Tensor, Tensor | None], Tensor]
-"""(outputs [n, outputs], target [n], weights of the rows [n] or None) -> mean loss."""
+"""(outputs [n, outputs], target [n], weights of the rows [n] or None) -> mean loss, or score."""
 
 
 class Probe:
     """A strategy's only window on the supernet; it counts every pass.
+
+    Args:
+        supernet: what is looked at.
+        loss: what weights are trained for and architectures judged by.
+        train: batches to train weights on.
+        valid: batches to judge architectures on.
+        held: the whole part that those come from.
+        score: how good outputs are, the larger the better; minus the loss if None.
 
     Attributes:
         passes: forward passes of a batch so far, whoever asked for them.
     """
 
     def __init__(
-        self, supernet: Supernet, loss: Loss, train: BatchStream, valid: BatchStream, held: Part
+        self,
+        supernet: Supernet,
+        loss: Loss,
+        train: BatchStream,
+        valid: BatchStream,
+        held: Part,
+        score: Loss | None = None,
     ) -> None:
         self._supernet = supernet
         self._loss = loss
         self._train = train
         self._valid = valid
         self._held = held
+        self._score = score or (lambda *outputs: -loss(*outputs))
         self._constants: dict[str, Tensor] | None = None
         self.passes = 0
 
@@ -41,6 +56,11 @@ class Probe:
         """What `held_out_loss` costs, in passes of a validation batch."""
         return self._valid.steps_per_epoch
 
+    @property
+    def epoch_steps(self) -> int:
+        """How many training batches make an epoch."""
+        return self._train.steps_per_epoch
+
     def train_batch(self) -> Batch:
         """The next batch to train weights on."""
         return self._train.next()
@@ -48,6 +68,14 @@ class Probe:
     def valid_batch(self) -> Batch:
         """The next batch to judge architectures on."""
         return self._valid.next()
+
+    def valid_rows(self, rows: int) -> Batch:
+        """The next batches to judge on as one, until there are so many rows, or all of a part."""
+        batches = [self._valid.next()]
+        size = len(batches[0].target)
+        for _ in range(min(-(-rows // size), self._valid.steps_per_epoch) - 1):
+            batches.append(self._valid.next())
+        return joined(batches)
 
     def loss(self, gates: Gates, batch: Batch, weights: Mapping[str, Tensor]) -> Tensor:
         """The loss under gates with these tensors in place of the supernet's parameters."""
@@ -107,6 +135,16 @@ class Probe:
         if not np.isfinite(losses).all():
             raise DivergedError
         return losses
+
+    def score(self, gates: Gates, batch: Batch) -> float:
+        """How good the network under gates is on a batch, without gradients."""
+        self.passes += 1
+        with torch.no_grad():
+            outputs = self._supernet(batch.inputs, gates)
+            found = float(self._score(outputs, batch.target, batch.weights))
+        if not np.isfinite(found):
+            raise DivergedError
+        return found
 
     def held_out_loss(self, picks: np.ndarray) -> float:
         """The one-shot loss of one architecture [decisions] on the whole validation part."""

@@ -16,7 +16,8 @@ class WidthLayer(nn.Module):
     A width uses the first units of the layer, and as many inputs as the layer before it passes
     on. LayerNorm has no weights of its own and its statistics cover the active units only, so a
     slice computes exactly what the stand-alone layer computes. A mixture of widths is
-    sum_k g_k * pad(ReLU(LayerNorm(z[:w_k]))): each width is normalised over its own units.
+    sum_k g_k * pad(ReLU(LayerNorm(z[:w_k]))): each width is normalised over its own units. Where
+    no width is active, the layer gives zeros, as few as it can.
     """
 
     def __init__(self, inputs: int, widths: Sequence[int]) -> None:
@@ -25,15 +26,15 @@ class WidthLayer(nn.Module):
         self.linear = nn.Linear(inputs, max(widths))
 
     def forward(self, inputs: Tensor, gate: Gate) -> Tensor:
-        """[n, inputs passed on] -> [n, widest active width]."""
+        """[n, inputs passed on] -> [n, widest active width], or the smallest without any."""
         return width_units(inputs, gate, self.widths, self.linear.weight, self.linear.bias)
 
 
 def widest(widths: Sequence[int], gate: Gate) -> int:
-    """The largest active width."""
+    """The largest active width; the smallest of all where none is active."""
     if len(gate.active) == 1:
         return widths[gate.active[0]]
-    return max(widths[option] for option in gate.active)
+    return max((widths[option] for option in gate.active), default=min(widths))
 
 
 def activate(scores: Tensor, width: int) -> Tensor:
@@ -46,6 +47,8 @@ def width_units(
 ) -> Tensor:
     """What a `WidthLayer` computes, with weights that may be cut to their block already."""
     width = widest(widths, gate)
+    if not gate.active:
+        return inputs.new_zeros(len(inputs), width)
     block = leading_block(weight, (width, inputs.shape[1]))
     scores = F.linear(inputs, block, leading_block(bias, (width,)))
     if gate.weights is None:
