@@ -12,6 +12,7 @@ from meritnas.version import __version__
 if TYPE_CHECKING:
     from meritnas.api import resume, retrain, search, train
     from meritnas.child.predictor import Predictor, load_predictor
+    from meritnas.credit.shapley import ShapleyValues, shapley_values
     from meritnas.errors import (
         DataError,
         InfeasibleError,
@@ -42,6 +43,7 @@ __all__ = [
     "Nasbench201Space",
     "Predictor",
     "SearchResult",
+    "ShapleyValues",
     "SpaceError",
     "StoreError",
     "TableInputs",
@@ -55,6 +57,7 @@ __all__ = [
     "resume",
     "retrain",
     "search",
+    "shapley_values",
     "tabular_space",
     "train",
 ]
@@ -62,6 +65,7 @@ __all__ = [
 _MODULES = {
     "meritnas.api": ("resume", "retrain", "search", "train"),
     "meritnas.child.predictor": ("Predictor", "load_predictor"),
+    "meritnas.credit.shapley": ("ShapleyValues", "shapley_values"),
     "meritnas.errors": (
         "DataError",
         "InfeasibleError",

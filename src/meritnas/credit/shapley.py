@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from meritnas.credit.exact_shapley import exact_shapley
+from meritnas.credit.game import Counted, Function, Game, Value
+from meritnas.credit.permutation_shapley import PermutationSampler
+from meritnas.credit.settled import settled
+from meritnas.errors import UsageError
+
+METHODS = ("exact", "permutation")
+_USUAL_PERMUTATIONS = 10
+
+
+@dataclass(frozen=True)
+class ShapleyValues:
+    """What each player is worth to the game, and how sure that is.
+
+    Attributes:
+        players: their names.
+        values: [players].
+        stderr: [players], standard errors; zeros for exact values, infinite from one sample.
+        samples: how many independent samples the errors rest on; 0 for exact values.
+        evaluations: of coalitions.
+        permutations: how many orders were tried; 0 for exact values.
+        depth: how many players a permutation removed, on average.
+        settled: whether sampling ended because the ranking was certain enough.
+    """
+
+    players: tuple[str, ...]
+    values: np.ndarray
+    stderr: np.ndarray
+    samples: int
+    evaluations: int
+    permutations: int = 0
+    depth: float = 0.0
+    settled: bool = False
+
+    def interval(self, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """(lower ends, upper ends) [players] of the values' confidence intervals (Student's t)."""
+        if not 0 < confidence < 1:
+            raise UsageError(f"confidence must lie between 0 and 1, got {confidence}")
+        if self.samples == 0:
+            return self.values.copy(), self.values.copy()
+        if self.samples == 1:
+            nowhere = np.full(len(self.values), np.inf)
+            return -nowhere, nowhere
+        reach = float(student.ppf((1 + confidence) / 2, self.samples - 1)) * self.stderr
+        return self.values - reach, self.values + reach
+
+
+def shapley_values(
+    value: Value | Game,
+    players: int | Sequence[str],
+    method: str = "permutation",
+    permutations: int | None = None,
+    truncation: float | None = None,
+    budget: int | None = None,
+    seed: int = 0,
+    antithetic: bool = True,
+    groups: Sequence[Sequence[int]] | None = None,
+    confidence: float | None = None,
+) -> ShapleyValues:
+    """Shapley values of a game's players.
+
+    Args:
+        value: booleans [coalitions, players] -> one score each.
+        players: how many, or their names.
+        method: `exact` tries all coalitions; `permutation` removes players in random orders.
+        permutations: how many orders, unless the budget or certainty ends it before; 10 where
+            neither they nor a budget are given.
+        truncation: stop removing once the score is at most this share of everybody's; None never
+            stops, and only then are the values unbiased.
+        budget: the most evaluations; a permutation that might not fit in is not begun.
+        seed: of the permutations.
+        antithetic: every other permutation is the reverse of the one before, unless their number
+            is odd.
+        groups: players that compete with each other, by number; all do if None.
+        confidence: stop once the ranking within each group is this certain; None goes on.
+    """
+    names = _names(players)
+    n = len(names)
+    game = Counted(Function(value, n) if callable(value) else value)
+    _check(n, method, permutations, truncation, budget, confidence)
+    if method == "exact":
+        _afford(budget, 2**n, "exact values of", n)
+        values = exact_shapley(game)
+        return ShapleyValues(names, values, np.zeros(n), 0, game.evaluations)
+    rng = np.random.default_rng(seed)
+    paired = antithetic and (permutations is None or permutations % 2 == 0)
+    sampler = PermutationSampler(n, rng, truncation, antithetic=paired)
+    _afford(budget, sampler.most_evaluations(game.game), "one sample of permutations of", n)
+    most = permutations or (_USUAL_PERMUTATIONS if budget is None else np.inf)
+    among = [range(n)] if groups is None else groups
+    certain = False
+    while sampler.permutations < most and not certain:
+        needed = sampler.most_evaluations(game.game)
+        if budget is not None and game.evaluations + needed > budget:
+            break
+        sampler.advance(game)
+        certain = confidence is not None and settled(sampler.samples(), among, confidence)
+    return ShapleyValues(
+        names,
+        sampler.values(),
+        sampler.stderr(),
+        len(sampler.samples()),
+        game.evaluations,
+        sampler.permutations,
+        sampler.depth,
+        certain,
+    )
+
+
+def _names(players: int | Sequence[str]) -> tuple[str, ...]:
+    if isinstance(players, (int, np.integer)):
+        names = tuple(str(number) for number in range(int(players)))
+    else:
+        names = tuple(str(name) for name in players)
+    if not names:
+        raise UsageError("a game needs at least one player, got none")
+    return names
+
+
+def _check(
+    n: int,
+    method: str,
+    permutations: int | None,
+    truncation: float | None,
+    budget: int | None,
+    confidence: float | None,
+) -> None:
+    del n
+    if method not in METHODS:
+        raise UsageError(f"unknown method '{method}'; there are {', '.join(METHODS)}")
+    if permutations is not None and permutations < 1:
+        raise UsageError(f"permutations must be at least 1, got {permutations}")
+    if truncation is not None and not 0 <= truncation <= 1:
+        raise UsageError(f"truncation must lie between 0 and 1 or be None, got {truncation}")
+    if budget is not None and budget < 1:
+        raise UsageError(f"budget must be at least 1 evaluation, got {budget}")
+    if confidence is not None and not 0 < confidence < 1:
+        raise UsageError(f"confidence must lie between 0 and 1, got {confidence}")
+
+
+def _afford(budget: int | None, needed: int, what: str, players: int) -> None:
+    if budget is not None and budget < needed:
+        raise UsageError(
+            f"{what} {players} players can take {needed} evaluations and the budget is {budget}; "
+            "give a larger one"
+        )
