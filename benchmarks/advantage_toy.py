@@ -23,6 +23,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,9 @@ class ToyNet(nn.Module):
     def blocks(self, gates: Gates) -> dict[str, tuple[int, ...]]:
         del gates
         return {name: tuple(param.shape) for name, param in self.named_parameters()}
+
+    def remembering(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def whole(self) -> Gates | None:
         return None

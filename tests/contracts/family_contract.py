@@ -271,6 +271,38 @@ def _borders_have_a_gradient(
             assert may_idle or gradient.select(dimension, extent - 1).abs().sum() > 0, name
 
 
+def a_memory_changes_nothing(case: Case) -> None:
+    """Options are taken away; what is kept from before is what would be computed."""
+    if case.draws:
+        return  # what was drawn once is kept, which no other draw equals
+    supernet = case.supernet(3)
+    sizes = case.family.space.sizes
+    rng = np.random.default_rng(0)
+    rows = [torch.softmax(torch.from_numpy(rng.normal(size=n)).float(), 0) for n in sizes]
+    everybody = [(i, k) for i, n in enumerate(sizes) for k in range(n)]
+    order = [everybody[j] for j in rng.permutation(len(everybody))]
+    steps = [0, 1, 2, len(order) // 2, len(order) // 2 + 1, len(order)]
+    first, second = case.inputs(5, 1), case.inputs(5, 2)
+
+    def without(count: int) -> Gates:
+        gone = set(order[:count])
+        return tuple(
+            Gate(tuple(k for k in range(n) if (i, k) not in gone), row)
+            for i, (n, row) in enumerate(zip(sizes, rows, strict=True))
+        )
+
+    with torch.no_grad():
+        plain = [supernet(first, without(count)) for count in steps]
+        other = supernet(second, without(0))
+        with supernet.remembering():
+            for count, expected in zip(steps, plain, strict=True):
+                assert torch.equal(supernet(first, without(count)), expected)
+            assert torch.equal(supernet(second, without(0)), other)
+        for parameter in parameters(supernet).values():
+            parameter.add_(0.5)
+        assert not torch.equal(supernet(second, without(0)), other)
+
+
 def whole_uses_all_weights(case: Case) -> None:
     supernet = case.supernet(6)
     shapes = {name: tuple(param.shape) for name, param in parameters(supernet).items()}
@@ -376,6 +408,7 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     gate_gradient_is_the_directional_derivative,
     no_weight_outside_the_blocks_has_a_gradient,
     no_weight_outside_the_blocks_is_read_and_their_borders_are,
+    a_memory_changes_nothing,
     whole_uses_all_weights,
     text_and_json_lead_back,
     restricting_keeps_texts_costs_and_children,

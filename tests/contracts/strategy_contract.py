@@ -105,7 +105,13 @@ def the_final_choice_fits(name: str, options: Options, folder: Path) -> None:
         for row, size in zip(event["beliefs"], ground.searched.space.sizes, strict=True):
             assert len(row) == size
             assert sum(row) == pytest.approx(1.0, abs=1e-3)
-    assert {"reward", "used"} <= {key for event in events for key in event}
+    if expected_updates(search):
+        assert {"reward", "used"} <= {key for event in events for key in event}
+
+
+def expected_updates(search: Search) -> int:
+    """A mixture that never learns has none."""
+    return search.plan.joint if search.strategy.turns.phase == "joint" else search.plan.frozen
 
 
 def updates_touch_no_weight(name: str, options: Options, folder: Path) -> None:
@@ -127,15 +133,15 @@ def updates_touch_no_weight(name: str, options: Options, folder: Path) -> None:
 
     search.strategy.update = watched  # type: ignore[method-assign]
     run(search, folder)
-    assert any(calls)
-    expected = search.plan.joint if search.strategy.turns.phase == "joint" else search.plan.frozen
-    assert len(calls) == expected
+    assert len(calls) == expected_updates(search)
+    assert any(calls) or not calls
 
 
 def every_pass_is_counted(name: str, options: Options, folder: Path) -> None:
     search, _ = new_search(settings_of(name, options))
     probe = search.probe
     losses, held_out, gradients = probe.losses, probe.held_out_loss, probe.gradients
+    score = probe.score
     asked = []
 
     def watched_losses(picks: np.ndarray, batch: Any) -> np.ndarray:
@@ -150,9 +156,14 @@ def every_pass_is_counted(name: str, options: Options, folder: Path) -> None:
         asked.append(1)
         return gradients(*arguments)
 
+    def watched_score(*arguments: Any) -> float:
+        asked.append(1)
+        return score(*arguments)
+
     probe.gradients = watched_gradients  # type: ignore[method-assign]
     probe.losses = watched_losses  # type: ignore[method-assign]
     probe.held_out_loss = watched_held_out  # type: ignore[method-assign]
+    probe.score = watched_score  # type: ignore[method-assign]
     run(search, folder)
     assert sum(asked) > 0
     assert probe.passes == search.plan.weight_steps + sum(asked)
@@ -196,7 +207,7 @@ def a_resumed_search_ends_as_if_it_had_not_been_stopped(
     plan = search.plan
     stops = {3, plan.warmup + 11, plan.steps}
     if plan.frozen:
-        stops |= {plan.weight_steps, plan.weight_steps + 23}
+        stops |= {plan.weight_steps, min(plan.weight_steps + 23, plan.steps - 1)}
 
     def copy_the_run(event: dict[str, Any]) -> None:
         """What a kill right after this event and its checkpoint would leave."""

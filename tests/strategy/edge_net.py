@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,9 @@ class EdgeNet(nn.Module):
     def blocks(self, gates: Gates) -> dict[str, tuple[int, ...]]:
         del gates
         return {name: tuple(param.shape) for name, param in self.named_parameters()}
+
+    def remembering(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def whole(self) -> Gates:
         return one_path([0] * len(self.maps))

@@ -53,6 +53,11 @@ class PermutationSampler:
         return len(self._marginals)
 
     @property
+    def everybody(self) -> float:
+        """What everybody scored together last; 0 before the first permutation."""
+        return 0.0 if self._everybody is None else self._everybody
+
+    @property
     def depth(self) -> float:
         """How many players a permutation removed, on average."""
         return float(np.mean(self._depths)) if self._depths else 0.0
@@ -107,6 +112,12 @@ class PermutationSampler:
         if not self._marginals:
             return np.zeros(self._players)
         return np.mean(self._marginals, axis=0)
+
+    def deviation(self) -> np.ndarray:
+        """[players]: how far single permutations lie from their mean; zeros before the first."""
+        if not self._marginals:
+            return np.zeros(self._players)
+        return np.std(self._marginals, axis=0)
 
     def stderr(self) -> np.ndarray:
         """[players]: the standard error of `values`; infinite with fewer than two samples."""

@@ -185,6 +185,12 @@ class DartsSpace(Family):
         return tuple(tuple(group) for group in found.values())
 
     @cached_property
+    def tables(self) -> tuple[tuple[int, ...], ...]:
+        """The edges of each searched cell."""
+        count = len(EDGES)
+        return tuple(tuple(range(s, s + count)) for s in range(0, len(self.options), count))
+
+    @cached_property
     def costs(self) -> Mapping[str, CostTerms]:
         """Every edge costs its operation in each cell that has it."""
         with torch.device("meta"):

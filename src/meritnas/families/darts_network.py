@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +19,7 @@ from meritnas.families.operations import (
     make_operation,
 )
 from meritnas.supernet.gates import Gates
+from meritnas.supernet.memory import FORGETFUL, Memory
 from meritnas.supernet.mixed import Mixed
 
 
@@ -154,19 +156,35 @@ class MixedDartsCell(nn.Module):
         self.edges = nn.ModuleList(edges)
         self._stride = 2 if plan.reduction else 1
 
-    def forward(self, first: Tensor, second: Tensor, gates: Gates) -> Tensor:
+    def forward(
+        self, first: Tensor, second: Tensor, gates: Gates, memory: Memory = FORGETFUL
+    ) -> Tensor:
         """Two outputs of earlier cells and 14 gates -> [n, 4 * channels, h, w]."""
-        states: list[Tensor | None] = [*self.inputs(first, second), *[None] * NODES]
+        start = memory.recall(self, (first, second), partial(self.inputs, first, second))
+        states: list[Tensor | None] = list(start)
+        for number in range(NODES):
+            incoming: list[Tensor] = []
+            for i, (node, source) in enumerate(EDGES):
+                if node != number:
+                    continue
+                before = states[source]
+                if before is None:
+                    continue
+                run = partial(self.edges[i], before, gates[i])
+                outputs = memory.recall((self, i), (before, gates[i]), run)
+                if outputs is not None:
+                    incoming.append(outputs)
+            total = partial(reduce, torch.add, incoming)
+            place = (self, "node", number)
+            states.append(memory.recall(place, tuple(incoming), total) if incoming else None)
+        return memory.recall((self, "all"), tuple(states), partial(self._joined, states))
+
+    def _joined(self, states: Sequence[Tensor | None]) -> Tensor:
+        """All nodes' channels, zeros for a node without inputs."""
         start = states[0]
         assert start is not None
-        for edge, (node, source), gate in zip(self.edges, EDGES, gates, strict=True):
-            before = states[source]
-            outputs = None if before is None else edge(before, gate)
-            if outputs is not None:
-                known = states[node + 2]
-                states[node + 2] = outputs if known is None else known + outputs
-        empty = zeros_after(start, self._stride) if None in states else None
-        return torch.cat([empty if state is None else state for state in states[2:]], dim=1)  # type: ignore[misc]
+        empty = zeros_after(start, self._stride)
+        return torch.cat([empty if state is None else state for state in states[2:]], dim=1)
 
 
 def zeros_after(inputs: Tensor, stride: int) -> Tensor:
@@ -234,15 +252,24 @@ class DartsBody(nn.Module):
         self.cells = nn.ModuleList(cells)
         self.output = outputs
         self._starts = tuple(starts)
+        self.memory: Memory = FORGETFUL
 
     def forward(self, inputs: Tensor, gates: Gates) -> Tensor:
         """[n, channels, h, w] -> [n, classes]."""
-        inputs = inputs.contiguous(memory_format=torch.channels_last)
-        first, second = stem_states(self.stem, inputs)
-        for cell, start in zip(self.cells, self._starts, strict=True):
-            first, second = second, cell(first, second, gates[start : start + len(EDGES)])
+        first, second = self.memory.recall(self, (inputs,), partial(self._begin, inputs))
+        for number, (cell, start) in enumerate(zip(self.cells, self._starts, strict=True)):
+            own = gates[start : start + len(EDGES)]
+            memory = self.memory if self._may_stay(number) else FORGETFUL
+            first, second = second, cell(first, second, own, memory)
         found: Tensor = self.output(second.mean(dim=(2, 3)))
         return found
+
+    def _begin(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        return stem_states(self.stem, inputs.contiguous(memory_format=torch.channels_last))
+
+    def _may_stay(self, number: int) -> bool:
+        """Whether a cell's inputs may stay though a gate changes: one that no earlier cell has."""
+        return number == 0 or set(self._starts[:number]) != set(self._starts)
 
 
 def stem_states(stem: nn.ModuleList, inputs: Tensor) -> tuple[Tensor, Tensor]:

@@ -64,6 +64,11 @@ class Family(ABC):
         """Groups of decisions that are edges into the same node; empty where there are no cells."""
         return ()
 
+    @property
+    def tables(self) -> tuple[tuple[int, ...], ...]:
+        """Groups of decisions that make up one searched cell; one of all where there are none."""
+        return (tuple(range(len(self.space.decisions))),)
+
     def parse(self, text: str) -> Architecture:
         """The architecture that people write as `text`."""
         return self.space.parse(text)

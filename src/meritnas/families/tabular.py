@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise, product
 
 import numpy as np
@@ -22,6 +23,7 @@ from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option
 from meritnas.space.space import HyphenText, Space
 from meritnas.supernet.gates import Gates, one_path
+from meritnas.supernet.memory import FORGETFUL, Memory, remembering
 from meritnas.supernet.supernet import leading_block
 from meritnas.supernet.width import WidthLayer, activate, widest, width_units
 
@@ -206,15 +208,17 @@ class TabularSupernet(nn.Module):
         self.output = nn.Linear(before, family.outputs)
         self._inputs = family.inputs.width
         self._widths = family.widths
+        self.memory: Memory = FORGETFUL
 
     def forward(
         self, inputs: Tensor, gates: Gates, weights: Mapping[str, Tensor] | None = None
     ) -> Tensor:
         """[n, columns] -> [n, outputs] of the network that the gates select or mix."""
         held = self._own_weights() if weights is None else weights
-        units = self._embedded(inputs, held)
+        units = self.memory.recall(self, (inputs,), partial(self._embedded, inputs, held))
         for i, (widths, gate) in enumerate(zip(self._widths, gates, strict=True)):
-            units = width_units(units, gate, widths, *_layer(held, i))
+            run = partial(width_units, units, gate, widths, *_layer(held, i))
+            units = self.memory.recall((self, i), (units, gate), run)
         return _output(units, held)
 
     def each(self, inputs: Tensor, picks: Sequence[Sequence[int]]) -> list[Tensor]:
@@ -266,6 +270,10 @@ class TabularSupernet(nn.Module):
         blocks["output.weight"] = (self.output.out_features, before)
         blocks["output.bias"] = (self.output.out_features,)
         return blocks
+
+    def remembering(self) -> AbstractContextManager[None]:
+        """What a layer gave is kept until it or one before it changes."""
+        return remembering(self)
 
     def whole(self) -> Gates:
         """Every layer at its largest width."""

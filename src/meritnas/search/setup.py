@@ -201,6 +201,7 @@ def make_search(
         longest.frozen,
         recipe.learning_rate,
         ground.searched.nodes,
+        ground.searched.tables,
     )
     strategy = make_strategy(settings.strategy, problem, settings.strategy_options)
     chosen = plan or make_plan(

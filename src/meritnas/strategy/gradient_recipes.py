@@ -20,13 +20,13 @@ from meritnas.strategy.strategy import Strategy
 
 def darts(problem: Problem, *, policy_rate: float | None = None) -> Strategy:
     """DARTS: all options at once, weighted by a softmax that learns by gradient."""
-    options = _softmax(problem, "darts", policy_rate, problem.rng())
+    options = softmax_weights(problem, "darts", policy_rate, problem.rng())
     return Dense(problem.feasible, options)
 
 
 def darts_2nd(problem: Problem, *, policy_rate: float | None = None) -> Strategy:
     """DARTS that looks one step of the weights ahead; four passes a step."""
-    options = _softmax(problem, "darts", policy_rate, problem.rng())
+    options = softmax_weights(problem, "darts", policy_rate, problem.rng())
     return Dense(problem.feasible, options, Unrolled(problem.weight_rate))
 
 
@@ -40,7 +40,7 @@ def pc_darts(
             "use 'darts'"
         )
     rng = problem.rng()
-    options = _softmax(problem, "pc-darts", policy_rate, rng)
+    options = softmax_weights(problem, "pc-darts", policy_rate, rng)
     if not edge_normalisation:
         return Dense(problem.feasible, options)
     sizes = tuple(len(node) for node in problem.nodes)
@@ -52,7 +52,7 @@ def pc_darts(
 def snas(problem: Problem, *, policy_rate: float | None = None) -> Strategy:
     """SNAS: all options at once, weighted by soft draws that harden."""
     rng = problem.rng()
-    options = _softmax(problem, "snas", policy_rate, rng)
+    options = softmax_weights(problem, "snas", policy_rate, rng)
     return Dense(problem.feasible, Concrete(options, rng))
 
 
@@ -82,7 +82,10 @@ def proxyless(problem: Problem, *, policy_rate: float | None = None) -> Strategy
     return Proxyless(policy, problem.feasible, problem.rng())
 
 
-def _softmax(problem: Problem, pace: str, rate: float | None, rng: np.random.Generator) -> Softmax:
+def softmax_weights(
+    problem: Problem, pace: str, rate: float | None, rng: np.random.Generator
+) -> Softmax:
+    """DARTS' weights of options, from small noise on."""
     space = problem.feasible.space
     initial = INITIAL_SPREAD * rng.standard_normal(sum(space.sizes))
     policy = make_policy(pace, space.sizes, problem.joint_steps, rate, initial)

@@ -22,6 +22,8 @@ class Problem:
         weight_rate: the learning rate of the weights.
         nodes: groups of decisions, by index, that feed the same node of a cell; empty where there
             are no cells.
+        tables: groups of decisions, by index, that make up one searched cell; all decisions are
+            one where none are given.
     """
 
     feasible: FeasibleSet
@@ -31,6 +33,7 @@ class Problem:
     judgements: int = 100
     weight_rate: float = 0.025
     nodes: tuple[tuple[int, ...], ...] = ()
+    tables: tuple[tuple[int, ...], ...] = ()
 
     def rng(self) -> np.random.Generator:
         """The strategy's own generator."""

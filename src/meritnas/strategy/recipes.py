@@ -26,6 +26,7 @@ from meritnas.strategy.policy_recipes import (
     tabnas,
 )
 from meritnas.strategy.problem import Problem
+from meritnas.strategy.shapley_recipes import darts_shapley, darts_shapley_frozen, shapley
 from meritnas.strategy.strategy import Strategy
 
 __all__ = ["RECIPES", "Problem", "check_strategy", "make_strategy"]
@@ -42,6 +43,9 @@ RECIPES: Mapping[str, Callable[..., Strategy]] = {
     "pc-darts": pc_darts,
     "snas": snas,
     "nasp": nasp,
+    "shapley": shapley,
+    "darts-shapley": darts_shapley,
+    "darts-shapley-frozen": darts_shapley_frozen,
     "abs-reward": abs_reward,
     "mnasnet": mnasnet,
     "mnasnet-max": mnasnet_max,

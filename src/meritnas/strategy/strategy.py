@@ -26,13 +26,12 @@ class Learnt:
 
 
 class Strategy(Protocol):
-    """Owns the beliefs about a space and moves them; sees the supernet through a probe only.
+    """Owns the beliefs about a space and moves them; sees the supernet through a probe only."""
 
-    Attributes:
-        turns: when `update` is called.
-    """
-
-    turns: Turns
+    @property
+    def turns(self) -> Turns:
+        """When `update` is called."""
+        ...
 
     def sample(self, clock: Clock) -> Gates:
         """The gates of the next weight step."""

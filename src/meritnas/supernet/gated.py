@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 
 from torch import Tensor, nn
 from torch.func import functional_call
 
 from meritnas.supernet.gates import Gates, one_path
+from meritnas.supernet.memory import remembering
 
 
 class GatedSupernet(nn.Module):
@@ -55,6 +57,10 @@ class GatedSupernet(nn.Module):
             for option in gates[decision].active:
                 blocks.update(options.get(option, {}))
         return blocks
+
+    def remembering(self) -> AbstractContextManager[None]:
+        """The body keeps what it can."""
+        return remembering(self.body)
 
     def whole(self) -> Gates | None:
         """None: an option's weights are no part of another's, each is trained on its own paths."""

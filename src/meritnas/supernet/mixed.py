@@ -51,6 +51,10 @@ class Mixed(nn.Module):
             rest = rest * gate.weights[list(gate.active)].sum()
         return _shuffled(torch.cat([mixed, rest], dim=1), self._partial)
 
+    def speaks(self, gate: Gate) -> bool:
+        """Whether anything but zeros is active."""
+        return any(self._run[k] is not None for k in gate.active)
+
     def _sum(self, inputs: Tensor, gate: Gate) -> Tensor | None:
         total: Tensor | None = None
         for k in gate.active:

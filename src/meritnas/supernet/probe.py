@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,10 @@ class Probe:
         if not np.isfinite(losses).all():
             raise DivergedError
         return losses
+
+    def remembering(self) -> AbstractContextManager[None]:
+        """Inside, `score` computes once what gates leave as it was on the same batch."""
+        return self._supernet.remembering()
 
     def score(self, gates: Gates, batch: Batch) -> float:
         """How good the network under gates is on a batch, without gradients."""

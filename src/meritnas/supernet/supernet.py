@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from torch import Tensor, nn
@@ -34,6 +35,10 @@ class Supernet(Protocol):
         For each parameter's name the extents of its leading block. Parameters that are not named,
         and what lies beyond a block, take no part.
         """
+        ...
+
+    def remembering(self) -> AbstractContextManager[None]:
+        """Inside, what the same inputs and gates give is computed once; weights must not change."""
         ...
 
     def whole(self) -> Gates | None:
