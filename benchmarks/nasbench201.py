@@ -15,7 +15,7 @@ import re
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -47,7 +47,7 @@ from scoreboard import Target, arguments, finish, show
 
 matplotlib.use("Agg")
 
-STRATEGIES = "random,darts,snas,nasp,gdas,reinforce,proxyless,parsec,advantage"
+STRATEGIES = "advantage,random,darts,snas,nasp,gdas,reinforce,proxyless,parsec"
 SPARSE = ("gdas", "reinforce", "proxyless", "parsec", "advantage")
 JUDGES = ("gdas", "reinforce", "parsec", "advantage")
 """Strategies that can choose the best network they saw."""
@@ -62,6 +62,7 @@ class Setting:
     """What all searches of one run of this script have in common."""
 
     images: Path
+    size: int
     channels: int
     cells: int
     batch: int
@@ -82,7 +83,7 @@ class Trial:
 
 def bundle_of(setting: Setting, seed: int) -> Bundle[ImageEncoder]:
     """The images that the data set does not keep for testing, in two parts."""
-    source = load_images(setting.images)
+    source = load_images(setting.images, setting.size)
     task = Task.find(source.labels, np.arange(len(source.labels)), "classification")
     rows = np.arange(len(source.labels))
     if source.test is not None:
@@ -102,7 +103,7 @@ def make_search(
 ) -> Search:
     family = family_of(bundle, zero=trial.zero)
     supernet = family.supernet(trial.seed, setting.channels, setting.cells)
-    augment = Augment(crop=4, flip=True)
+    augment = Augment(crop=setting.size // 8, flip=True)
     recipe = TrainRecipe(
         "sgd",
         learning_rate=setting.rate,
@@ -244,12 +245,12 @@ def _entropy(search: Search) -> float:
     return float(np.mean([-(p * np.log(np.maximum(p, 1e-300))).sum() for p in rows]))
 
 
-def trials(names: list[str], seeds: list[int], *, zero: bool) -> Iterator[Trial]:
-    for seed in seeds:
-        for name in names:
-            yield Trial(name, False, seed)
-            if zero and name in SPARSE:
-                yield Trial(name, True, seed)
+def trials(names: list[str], seed: int, *, zero: bool) -> Iterator[Trial]:
+    for name in names:
+        yield Trial(name, False, seed)
+    for name in names:
+        if zero and name in SPARSE:
+            yield Trial(name, True, seed)
 
 
 def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -312,7 +313,8 @@ def main() -> int:
     parser.add_argument("--strategies", default=STRATEGIES)
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--minutes", type=float, default=3.0, help="of one search, after warm-up")
-    parser.add_argument("--warmup", type=int, default=1100, help="steps shared by all searches")
+    parser.add_argument("--warmup", type=int, default=3000, help="steps shared by all searches")
+    parser.add_argument("--size", type=int, default=24, help="pixels each way")
     parser.add_argument("--channels", type=int, default=16)
     parser.add_argument("--cells", type=int, default=1)
     parser.add_argument("--batch", type=int, default=64)
@@ -326,6 +328,7 @@ def main() -> int:
     names = args.strategies.split(",")
     setting = Setting(
         args.images,
+        args.size,
         4 if args.quick else args.channels,
         args.cells,
         args.batch,
@@ -337,12 +340,16 @@ def main() -> int:
     table = nasbench201_table(args.table)
     with tempfile.TemporaryDirectory() as folder, _workers(1 if args.quick else args.jobs) as pool:
         files = {seed: Path(folder) / f"{seed}.pt" for seed in seeds}
-        warming = [pool.submit(warm_up, setting, seed, file) for seed, file in files.items()]
-        warm = dict(zip(seeds, [job.result() for job in warming], strict=True))
-        jobs = [
-            pool.submit(run_trial, setting, trial, files[trial.seed])
-            for trial in trials(names, seeds, zero=not args.no_zero)
-        ]
+        warming = {pool.submit(warm_up, setting, seed, files[seed]): seed for seed in seeds}
+        warm: dict[int, float] = {}
+        jobs = []
+        for done in as_completed(warming):
+            seed = warming[done]
+            warm[seed] = done.result()
+            jobs += [
+                pool.submit(run_trial, setting, trial, files[seed])
+                for trial in trials(names, seed, zero=not args.no_zero)
+            ]
         rows: list[dict[str, Any]] = []
         for job in jobs:
             for row in job.result():
