@@ -149,11 +149,11 @@ def test_a_budget_is_never_exceeded_and_well_used() -> None:
         calls.append(len(coalitions))
         return additive(coalitions)
 
-    found = shapley_values(value, 5, budget=57)
+    found = shapley_values(value, 5, "permutation", budget=57)
     assert sum(calls) == found.evaluations == 51
     assert found.permutations == 10
     with pytest.raises(UsageError, match="can take 11 evaluations and the budget is 10"):
-        shapley_values(additive, 5, budget=10)
+        shapley_values(additive, 5, "permutation", budget=10)
     with pytest.raises(UsageError, match="32 evaluations and the budget is 31"):
         shapley_values(additive, 5, "exact", budget=31)
 
@@ -232,16 +232,78 @@ def test_a_permutation_and_its_reverse_are_judged_alike_and_nobody_removes_a_nul
     assert found.evaluations == 3 * (1 + 2 * 3)
 
 
+def test_a_regression_on_all_of_an_additive_game_is_exact() -> None:
+    found = shapley_values(additive, 5, "regression", budget=42)
+    assert found.evaluations == 42
+    assert found.samples == 20
+    assert found.values == pytest.approx(WEIGHTS)
+    assert found.stderr == pytest.approx(np.zeros(5), abs=1e-9)
+
+
+@pytest.mark.parametrize("players", [1, 2])
+def test_a_regression_on_few_players_is_exact_too(players: int) -> None:
+    value = table(11, players)
+    found = shapley_values(value, players, "regression", budget=40)
+    assert found.values == pytest.approx(exact(value, players))
+
+
+def test_a_regression_comes_near_the_truth_and_knows_how_near() -> None:
+    value = table(13, 7)
+    truth = exact(value, 7)
+    held, gaps = [], []
+    for seed in range(60):
+        found = shapley_values(value, 7, "regression", budget=400, seed=seed)
+        low, high = found.interval(0.9)
+        held.append((low <= truth) & (truth <= high))
+        gaps.append(found.values - truth)
+        assert found.values.sum() == pytest.approx(truth.sum())
+    assert 0.8 < np.mean(held) < 0.97
+    bound = 4 * np.std(gaps, axis=0) / np.sqrt(len(gaps)) + 0.005
+    assert (np.abs(np.mean(gaps, axis=0)) < bound).all()
+    assert shapley_values(value, 7, "regression", budget=10).stderr.max() == np.inf
+
+
+def smooth(coalitions: np.ndarray) -> np.ndarray:
+    """Like a network that loses its parts: additive at first, then it falls apart."""
+    worth = np.linspace(0.2, 1.0, coalitions.shape[1])
+    return np.tanh(3.0 * (coalitions @ worth) / worth.sum())
+
+
+def error(method: str, antithetic: bool = True) -> float:
+    truth = exact(smooth, 12)
+    found = [
+        shapley_values(smooth, 12, method, budget=130, seed=seed, antithetic=antithetic).values
+        for seed in range(20)
+    ]
+    return float(np.mean([((values - truth) ** 2).sum() for values in found]))
+
+
+def test_a_regression_errs_less_than_pairs_and_pairs_less_than_single_permutations() -> None:
+    single, paired = error("permutation", antithetic=False), error("permutation")
+    assert error("regression") < 0.3 * paired < 0.3 * single
+
+
+def test_auto_takes_what_fits() -> None:
+    assert shapley_values(additive, 5).samples == 0
+    assert shapley_values(smooth, 12).evaluations == 120
+    assert shapley_values(smooth, 12).permutations == 0
+    assert shapley_values(smooth, 12, budget=5000).evaluations == 2**12
+    assert shapley_values(smooth, 12, permutations=2).permutations == 2
+    assert shapley_values(smooth, 12, truncation=0.3).permutations == 10
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"players": 0}, "at least one player"),
         ({"players": 25, "method": "exact"}, "25 players are too many"),
-        ({"method": "guess"}, "unknown method 'guess'; there are exact, permutation"),
+        ({"method": "guess"}, "unknown method 'guess'; there are auto, exact, permutation"),
         ({"permutations": 0}, "permutations must be at least 1, got 0"),
         ({"truncation": 1.5}, "truncation must lie between 0 and 1"),
         ({"confidence": 1.0}, "confidence must lie between 0 and 1"),
         ({"budget": 0}, "budget must be at least 1"),
+        ({"budget": 3, "method": "regression"}, "can take 4 evaluations and the budget is 3"),
+        ({"method": "exact", "truncation": 0.5}, "truncation goes with method 'permutation'"),
     ],
 )
 def test_wrong_arguments_say_what_is_right(wrong: dict[str, object], message: str) -> None:

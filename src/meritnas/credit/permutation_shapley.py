@@ -14,7 +14,8 @@ class PermutationSampler:
     A permutation begins with everybody; each player is credited with what its removal costs. With
     truncation eta, nobody is removed any more once the score is at or below eta times that of
     everybody: the others get 0. That saves evaluations and biases all values towards 0; without
-    it the mean over permutations is unbiased.
+    it the mean over permutations is unbiased. A share of a score that is not above 0 means
+    nothing, so there everybody is removed.
 
     Everybody's score is taken once for each permutation on a game that renews itself, so that a
     permutation compares like with like, and once altogether on a fixed one.
@@ -84,7 +85,8 @@ class PermutationSampler:
         if self._everybody is None:
             self._everybody = float(game.value(present)[0])
         before = self._everybody
-        least = -np.inf if self._truncation is None else self._truncation * before
+        whole = self._truncation is None or before <= 0
+        least = -np.inf if whole else (self._truncation or 0.0) * before
         depth = 0
         for player in order[~game.game.null[order]]:
             if not before > least:

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from meritnas.credit.exact_shapley import exact_shapley
+from meritnas.credit.exact_shapley import MOST_PLAYERS, exact_shapley
 from meritnas.credit.game import Counted, Function, Game, Value
 from meritnas.credit.permutation_shapley import PermutationSampler
+from meritnas.credit.regression_shapley import RegressionSampler
 from meritnas.credit.settled import settled
 from meritnas.errors import UsageError
 
-METHODS = ("exact", "permutation")
+METHODS = ("auto", "exact", "permutation", "regression")
 _USUAL_PERMUTATIONS = 10
+_FEW_PLAYERS = 8
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,10 @@ class ShapleyValues:
         players: their names.
         values: [players].
         stderr: [players], standard errors; zeros for exact values, infinite from one sample.
-        samples: how many independent samples the errors rest on; 0 for exact values.
+        samples: how many independent samples the errors rest on: permutations, or pairs of them or
+            of coalitions; 0 for exact values.
         evaluations: of coalitions.
-        permutations: how many orders were tried; 0 for exact values.
+        permutations: how many orders were tried; 0 for other methods.
         depth: how many players a permutation removed, on average.
         settled: whether sampling ended because the ranking was certain enough.
     """
@@ -56,7 +59,7 @@ class ShapleyValues:
 def shapley_values(
     value: Value | Game,
     players: int | Sequence[str],
-    method: str = "permutation",
+    method: str = "auto",
     permutations: int | None = None,
     truncation: float | None = None,
     budget: int | None = None,
@@ -70,9 +73,12 @@ def shapley_values(
     Args:
         value: booleans [coalitions, players] -> one score each.
         players: how many, or their names.
-        method: `exact` tries all coalitions; `permutation` removes players in random orders.
+        method: `exact` tries all coalitions; `permutation` removes players in random orders;
+            `regression` fits an additive game to random coalitions, which errs least for the same
+            number of evaluations. `auto` is `permutation` where an argument belongs to it, `exact`
+            with up to 8 players or where the budget allows it, and `regression` else.
         permutations: how many orders, unless the budget or certainty ends it before; 10 where
-            neither they nor a budget are given.
+            neither they nor a budget are given. A regression takes as many evaluations.
         truncation: stop removing once the score is at most this share of everybody's; None never
             stops, and only then are the values unbiased.
         budget: the most evaluations; a permutation that might not fit in is not begun.
@@ -81,16 +87,30 @@ def shapley_values(
             is odd.
         groups: players that compete with each other, by number; all do if None.
         confidence: stop once the ranking within each group is this certain; None goes on.
+
+    Raises:
+        UsageError: an argument is out of range, or the budget is too small for anything.
     """
     names = _names(players)
     n = len(names)
     game = Counted(Function(value, n) if callable(value) else value)
-    _check(n, method, permutations, truncation, budget, confidence)
-    if method == "exact":
-        _afford(budget, 2**n, "exact values of", n)
-        values = exact_shapley(game)
-        return ShapleyValues(names, values, np.zeros(n), 0, game.evaluations)
+    asked = {"permutations": permutations, "truncation": truncation, "confidence": confidence}
+    _check(method, permutations, truncation, budget, confidence)
+    chosen = _chosen(
+        method, n, budget, [name for name, given in asked.items() if given is not None]
+    )
     rng = np.random.default_rng(seed)
+    if chosen == "exact":
+        _afford(budget, 2**n, "exact values of", n)
+        game.game.renew()
+        return ShapleyValues(names, exact_shapley(game), np.zeros(n), 0, game.evaluations)
+    if chosen == "regression":
+        _afford(budget, 4, "a regression on", n)
+        game.game.renew()
+        regression = RegressionSampler(game, rng)
+        regression.draw(((budget or _USUAL_PERMUTATIONS * n + 1) - game.evaluations) // 2)
+        values, errors = regression.values(), regression.stderr()
+        return ShapleyValues(names, values, errors, regression.pairs, game.evaluations)
     paired = antithetic and (permutations is None or permutations % 2 == 0)
     sampler = PermutationSampler(n, rng, truncation, antithetic=paired)
     _afford(budget, sampler.most_evaluations(game.game), "one sample of permutations of", n)
@@ -115,6 +135,18 @@ def shapley_values(
     )
 
 
+def _chosen(method: str, n: int, budget: int | None, asked: Sequence[str]) -> str:
+    """The method that `auto` stands for; others must not get what belongs to permutations."""
+    if method == "auto":
+        if asked:
+            return "permutation"
+        enough = n <= _FEW_PLAYERS if budget is None else n <= MOST_PLAYERS and 2**n <= budget
+        return "exact" if enough else "regression"
+    if method != "permutation" and asked:
+        raise UsageError(f"{asked[0]} goes with method 'permutation', got method '{method}'")
+    return method
+
+
 def _names(players: int | Sequence[str]) -> tuple[str, ...]:
     if isinstance(players, (int, np.integer)):
         names = tuple(str(number) for number in range(int(players)))
@@ -126,14 +158,12 @@ def _names(players: int | Sequence[str]) -> tuple[str, ...]:
 
 
 def _check(
-    n: int,
     method: str,
     permutations: int | None,
     truncation: float | None,
     budget: int | None,
     confidence: float | None,
 ) -> None:
-    del n
     if method not in METHODS:
         raise UsageError(f"unknown method '{method}'; there are {', '.join(METHODS)}")
     if permutations is not None and permutations < 1:

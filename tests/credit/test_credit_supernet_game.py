@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from meritnas import darts_space, nasbench201_space, shapley_values, tabular_space
+from meritnas.credit.supernet_game import Players, SupernetGame, players_of
+from meritnas.data.bundle import Part
+from meritnas.data.stream import BatchStream, joined
+from meritnas.data.task import Task
+from meritnas.families.family import Family
+from meritnas.supernet.gates import Gate, mixture
+from meritnas.supernet.probe import Probe
+
+TASK = Task("multiclass", "class", ("a", "b", "c"))
+
+
+def probe_of(family: Family, *shape: int) -> Probe:
+    """A supernet with random weights, and twenty rows to judge it on."""
+    torch.set_num_threads(1)
+    generator = torch.Generator().manual_seed(0)
+    inputs = torch.randn(20, *shape, generator=generator)
+    part = Part(inputs, torch.arange(20) % 3, None)
+    streams = BatchStream(part, 8, 0), BatchStream(part, 8, 1)
+    return Probe(family.supernet(2), TASK.loss, *streams, part, TASK.score)
+
+
+def rows_of(family: Family, seed: int = 0) -> list[Tensor]:
+    rng = np.random.default_rng(seed)
+    sizes = family.space.sizes
+    return [torch.softmax(torch.from_numpy(rng.normal(size=n)).float(), 0) for n in sizes]
+
+
+CELL = nasbench201_space(3, 4, 1, image=(1, 8, 8))
+
+
+@pytest.fixture
+def probe() -> Probe:
+    return probe_of(CELL, 1, 8, 8)
+
+
+@pytest.mark.parametrize(
+    ("family", "players", "heard"),
+    [
+        (nasbench201_space(), 30, 24),
+        (nasbench201_space(zero=False), 24, 24),
+        (darts_space(), 224, 196),
+    ],
+)
+def test_players_are_counted_as_in_the_note(family: Family, players: int, heard: int) -> None:
+    found = players_of(family.space)
+    assert len(found.names) == players
+    assert (~found.null).sum() == heard
+    assert sorted(p for group in found.groups for p in group) == list(range(players))
+    assert len(set(found.names)) == players
+
+
+def test_a_coalition_scores_what_the_whole_supernet_scores_with_weights_set_to_zero(
+    probe: Probe,
+) -> None:
+    rows, who = rows_of(CELL), players_of(CELL.space)
+    game = SupernetGame(probe, who, rows)
+    game.renew()
+    batch = probe._held.slice(0, 20)
+    game._batch = batch
+    rng = np.random.default_rng(1)
+    for _ in range(6):
+        coalition = rng.random(30) < 0.6
+        kept = who.rows(coalition.astype(float), CELL.space.sizes)
+        plain = [row * torch.from_numpy(mask).float() for row, mask in zip(rows, kept, strict=True)]
+        everything = tuple(Gate(tuple(range(len(row))), row) for row in plain)
+        expected = probe.score(everything, batch)
+        assert game.value(coalition[None])[0] == pytest.approx(expected)
+        assert torch.allclose(
+            probe._supernet(batch.inputs, game.gates(coalition)),
+            probe._supernet(batch.inputs, everything),
+            atol=1e-5,
+        )
+
+
+def test_zeros_are_null_players_because_nothing_is_renormalised(probe: Probe) -> None:
+    rows, who = rows_of(CELL), players_of(CELL.space)
+    game = SupernetGame(probe, who, rows)
+    inputs = probe._held.inputs
+    whole = probe._supernet(inputs, game.gates(np.ones(30, dtype=bool)))
+    assert torch.equal(probe._supernet(inputs, game.gates(~who.null)), whole)
+    heard = [torch.where(torch.arange(5) == 0, torch.zeros(()), row) for row in rows]
+    scaled = [row / row.sum() for row in heard]
+    assert not torch.allclose(probe._supernet(inputs, mixture(scaled)), whole, atol=1e-3)
+    found = shapley_values(game, who.names, permutations=2)
+    assert not found.values[who.null].any()
+    assert found.values[~who.null].any()
+
+
+def test_nobody_at_all_still_answers(probe: Probe) -> None:
+    game = SupernetGame(probe, players_of(CELL.space), rows_of(CELL))
+    outputs = probe._supernet(probe._held.inputs, game.gates(np.zeros(30, dtype=bool)))
+    assert torch.isfinite(outputs).all()
+    assert torch.allclose(outputs, outputs[:1].expand_as(outputs))
+
+
+def test_batches_are_new_at_a_renewal_only_and_large_enough(probe: Probe) -> None:
+    who = players_of(CELL.space)
+    game = SupernetGame(probe, who, rows_of(CELL), judged_rows=9)
+    everybody = np.ones((1, 30), dtype=bool)
+    game.value(everybody)
+    first = game._batch
+    game.value(everybody)
+    assert game._batch is first
+    assert first is not None
+    assert len(first.target) == 16
+    game.renew()
+    assert game._batch is not first
+
+
+def test_buffers_and_weights_stay_as_they_are(probe: Probe) -> None:
+    before = {k: v.clone() for k, v in probe._supernet.state_dict().items()}  # type: ignore[attr-defined]
+    passes = probe.passes
+    with probe.remembering():
+        found = shapley_values(
+            SupernetGame(probe, players_of(CELL.space), rows_of(CELL)), 30, permutations=2
+        )
+    after = probe._supernet.state_dict()  # type: ignore[attr-defined]
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    assert probe.passes - passes == found.evaluations == 1 + 2 * 24
+
+
+def test_on_widths_a_player_is_a_term_of_the_layers_mixture() -> None:
+    family = tabular_space(4, 3, 2, (2, 5))
+    probe = probe_of(family, 4)
+    who: Players = players_of(family.space)
+    assert len(who.names) == 4
+    assert not who.null.any()
+    game = SupernetGame(probe, who, rows_of(family))
+    inputs = probe._held.inputs
+    alone = probe._supernet(inputs, game.gates(np.array([True, False, True, True])))
+    row = rows_of(family)[0] * torch.tensor([1.0, 0.0])
+    plain = (Gate((0, 1), row), Gate((0, 1), rows_of(family)[1]))
+    assert torch.allclose(alone, probe._supernet(inputs, plain), atol=1e-6)
+    cut = probe._supernet(inputs, game.gates(np.array([True, True, False, False])))
+    assert torch.allclose(cut, cut[:1].expand_as(cut))
+
+
+def test_batches_join() -> None:
+    part = Part(torch.arange(8.0)[:, None], torch.arange(8), torch.arange(8.0))
+    stream = BatchStream(part, 3, 0)
+    first, second = stream.next(), stream.next()
+    both = joined([first, second])
+    assert both.inputs.tolist() == [*first.inputs.tolist(), *second.inputs.tolist()]
+    assert both.target.tolist() == [*first.target.tolist(), *second.target.tolist()]
+    assert both.weights is not None
+    assert both.weights.tolist() == both.inputs[:, 0].tolist()
+    assert joined([first]) is first
