@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import mean, median, stdev
@@ -119,7 +119,7 @@ def make_search(
     train = BatchStream(bundle.train, setting.batch, trial.seed, augment)
     valid = BatchStream(bundle.valid, setting.batch, trial.seed + 1)
     held = bundle.valid.slice(0, min(len(bundle.valid), 1024))
-    probe = Probe(supernet, bundle.task.loss, train, valid, held)
+    probe = Probe(supernet, bundle.task.loss, train, valid, held, bundle.task.score)
     problem = Problem(
         family.feasible(),
         family.costs,
@@ -127,6 +127,7 @@ def make_search(
         trial.seed,
         weight_rate=setting.rate,
         nodes=family.nodes,
+        tables=family.tables,
     )
     strategy = make_strategy(trial.strategy, problem, options)
     rng = np.random.default_rng(trial.seed)
@@ -183,10 +184,8 @@ def run_trial(setting: Setting, trial: Trial, file: Path) -> list[dict[str, Any]
     steps = _steps_within(setting, trial, bundle, file)
     options = {"final": "process-best"} if trial.strategy in JUDGES else {}
     begun = time.perf_counter()
-    if trial.strategy == "random":
-        plan = Plan(steps.joint, steps.joint, steps.frozen)
-    else:
-        plan = Plan(steps.joint, steps.joint, 0)  # the second half of the cosine
+    # As many steps as a warm-up that is over: the second half of the learning rate's cosine.
+    plan = replace(steps, warmup=steps.joint)
     search = continued(make_search(setting, trial, bundle, plan, options), file, zero=trial.zero)
     entropy: list[float] = []
     leaders: list[str] = []
@@ -222,21 +221,29 @@ def run_trial(setting: Setting, trial: Trial, file: Path) -> list[dict[str, Any]
 
 def _steps_within(setting: Setting, trial: Trial, bundle: Bundle[ImageEncoder], file: Path) -> Plan:
     """How many steps fit into the time, measured by taking a few."""
-    trained = Plan(_TIMED, _TIMED, _TIMED if trial.strategy == "random" else 0)
+    trained = Plan(_TIMED, _TIMED, _TIMED)
     search = continued(make_search(setting, trial, bundle, trained, {}), file, zero=trial.zero)
-    spent = {"joint": 0.0, "frozen": 0.0}
+    turns, spent = search.strategy.turns, {"joint": 0.0, "frozen": 0.0}
+    rests = turns.phase == "frozen" and turns.each_epoch != 0
     for clock in trained.clocks(_TIMED):
+        if clock.phase == "frozen" and not rests:
+            break
         begun = time.perf_counter()
-        if clock.phase == search.strategy.turns.phase:
+        if clock.phase == turns.phase:
             search.strategy.update(search.probe, clock)
         if clock.phase != "frozen":
             search.weight_step(clock)
         if clock.phase_step:  # the first warms caches up
             spent[clock.phase] += (time.perf_counter() - begun) / (_TIMED - 1)
-    if not trained.frozen:
+    if not rests:
         return Plan(0, max(_MARKS, int(setting.seconds / spent["joint"])), 0)
-    half = setting.seconds / 2
-    return Plan(0, max(1, int(half / spent["joint"])), max(_MARKS, int(half / spent["frozen"])))
+    if turns.each_epoch is None:
+        half = setting.seconds / 2
+        return Plan(0, max(1, int(half / spent["joint"])), max(_MARKS, int(half / spent["frozen"])))
+    epoch = search.probe.epoch_steps
+    seconds_a_round = epoch * spent["joint"] + turns.each_epoch * spent["frozen"]
+    rounds = max(1, round(setting.seconds / seconds_a_round))
+    return Plan(0, rounds * epoch, rounds * turns.each_epoch, rounds)
 
 
 def _entropy(search: Search) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
+CIFAR = ["--images", "images.npz", "--table", "table.csv"]
 ARGUMENTS = {
     "advantage_toy": ["--figure", "toy.png"],
     "tables": [],
@@ -22,9 +23,13 @@ ARGUMENTS = {
     "feasible": [],
     "memory_and_speed": [],
     "nasbench201": [
-        *["--images", "images.npz", "--table", "table.csv", "--batch", "4", "--seeds", "0"],
-        *["--strategies", "advantage,random", "--no-zero"],
+        *[*CIFAR, "--batch", "4", "--seeds", "0"],
+        *["--strategies", "advantage,random,shapley", "--no-zero"],
     ],
+    "credit_fidelity": [*CIFAR, "--seeds", "0", "--figure", "fidelity.png"],
+    "shapley_ablation": [*CIFAR, "--seeds", "0"],
+    "shapley_speed": [],
+    "shapley_variance": [],
     "tabular_step": [],
     "tabular_peers": ["wine:target:2000"],
     "tabular_quality": ["wine", "--max-params", "2000", "--strategies", "tabnas,evolution"],
@@ -50,7 +55,7 @@ def write_images_and_table(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(ARGUMENTS))
 def test_quick_run_gives_a_table_and_rows(name: str, tmp_path: Path) -> None:
-    if name == "nasbench201":
+    if "images.npz" in ARGUMENTS[name]:
         write_images_and_table(tmp_path)
     rows = tmp_path / "rows.json"
     script = str(FOLDER / f"{name}.py")
