@@ -3,7 +3,7 @@
     python benchmarks/nasbench201.py --images cifar10.npz --table nb201.csv.gz --json rows.json
 
 One small supernet for each seed is warmed up on uniform paths; every strategy then goes on from
-there for the same time, on one core. What it found is looked up in the table: nothing is
+there for the same time, on one core unless told otherwise. What it found is looked up in the table: nothing is
 retrained. Without the zero operation, as AdvantageNAS' table 2, and for the strategies that run
 one path also with it (its table 4); by the final policy (`argmax`) and, where a strategy judges
 single networks, by the best one that it saw (`process-best`).
@@ -70,6 +70,7 @@ class Setting:
     valid: float
     warmup: int
     seconds: float
+    threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def family_of(bundle: Bundle[ImageEncoder], *, zero: bool) -> Nasbench201Space:
 
 def warm_up(setting: Setting, seed: int, file: Path) -> float:
     """Train weights on uniform paths without the zero operation; the minutes that took."""
-    torch.set_num_threads(1)
+    torch.set_num_threads(setting.threads)
     begun = time.perf_counter()
     bundle = bundle_of(setting, seed)
     plan = Plan(setting.warmup, setting.warmup, 0)  # the first half of the learning rate's cosine
@@ -179,7 +180,7 @@ def _shifted(name: str) -> str:
 
 def run_trial(setting: Setting, trial: Trial, file: Path) -> list[dict[str, Any]]:
     """A search for the time given; a row for each way to choose what it found."""
-    torch.set_num_threads(1)
+    torch.set_num_threads(setting.threads)
     bundle = bundle_of(setting, trial.seed)
     steps = _steps_within(setting, trial, bundle, file)
     options = {"final": "process-best"} if trial.strategy in JUDGES else {}
@@ -328,7 +329,8 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=0.1)
     parser.add_argument("--valid", type=float, default=0.5, help="share of images to judge on")
     parser.add_argument("--no-zero", action="store_true", help="skip the space with zeros")
-    parser.add_argument("--jobs", type=int, default=2, help="searches at a time, a core each")
+    parser.add_argument("--jobs", type=int, default=2, help="searches at a time")
+    parser.add_argument("--threads", type=int, default=1, help="of each search")
     parser.add_argument("--figure", type=Path)
     args = parser.parse_args()
     seeds = [int(seed) for seed in args.seeds.split(",")]
@@ -343,6 +345,7 @@ def main() -> int:
         args.valid,
         4 if args.quick else args.warmup,
         1.0 if args.quick else 60 * args.minutes,
+        args.threads,
     )
     table = nasbench201_table(args.table)
     with tempfile.TemporaryDirectory() as folder, _workers(1 if args.quick else args.jobs) as pool:
