@@ -3,9 +3,9 @@
     python benchmarks/nasbench201.py --images cifar10.npz --table nb201.csv.gz --json rows.json
 
 One small supernet for each seed is warmed up on uniform paths; every strategy then goes on from
-there for the same time, on one core unless told otherwise. What it found is looked up in the table: nothing is
-retrained. Without the zero operation, as AdvantageNAS' table 2, and for the strategies that run
-one path also with it (its table 4); by the final policy (`argmax`) and, where a strategy judges
+there for the same time. What it found is looked up in the table: nothing is retrained. Without the
+zero operation, as AdvantageNAS' table 2, and for the strategies that run one path also with it
+(its table 4); by the final policy (`argmax`) and, where a strategy judges
 single networks, by the best one that it saw (`process-best`).
 """
 

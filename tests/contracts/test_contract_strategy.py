@@ -21,6 +21,8 @@ VARIANTS: tuple[tuple[str, Options], ...] = (
     ("parsec", {"form": "code", "samples": 3}),
     ("gdas", {"final": "process-best", "policy_rate": 0.5}),
     ("evolution", {"population": 6, "tournament": 2}),
+    ("shapley", {"estimator": "regression", "permutations": 2}),
+    ("shapley", {"variant": "released", "permutations": 2, "judged_rows": 16}),
 )
 
 

@@ -28,7 +28,7 @@ def problem(silent: bool = False) -> Problem:
 
 
 def shapley(silent: bool = False, **options: Any) -> Shapley:
-    options = {"permutations": 4, "truncation": None, **options}
+    options = {"permutations": 4, "truncation": 0.0, **options}
     found = make_strategy("shapley", problem(silent), options)
     assert isinstance(found, Shapley)
     return found
@@ -96,7 +96,7 @@ def test_the_released_variant_is_pessimistic_and_begins_with_noise() -> None:
     assert released.turns == Turns("frozen", each_epoch=4)
     assert released.average.any()
     assert not plain.average.any()
-    sampler = released.estimate.sampler(np.random.default_rng(0))
+    sampler = released.estimate.begin(np.random.default_rng(0))
     sampler._marginals = [np.full(8, 1.0), np.full(8, 3.0)]
     assert released.estimate.values(sampler) == pytest.approx(np.full(8, 1.0))
     assert plain.estimate.values(sampler) == pytest.approx(np.full(8, 2.0))
@@ -127,6 +127,25 @@ def test_an_unfinished_estimate_is_part_of_the_state() -> None:
     assert resumed.average.tolist() == straight.average.tolist()
 
 
+@pytest.mark.parametrize("permutations", [1, 4])
+def test_a_regression_takes_as_many_evaluations_and_goes_on_where_it_stopped(
+    permutations: int,
+) -> None:
+    options = {"estimator": "regression", "truncation": None, "permutations": permutations}
+    straight, stopped, resumed = (shapley(**options) for _ in range(3))
+    probes = [edge_probe(EdgeNet(SIZES)) for _ in range(3)]
+    learnt = [straight.update(probes[0], CLOCK) for _ in range(straight.estimate.turns)]
+    spent = sum(one.values["evaluations"] for one in learnt if one is not None)
+    assert spent == permutations * 8
+    stopped.update(probes[1], CLOCK)
+    resumed.load_state_dict(stopped.state_dict())
+    probes[2].load_state_dict(probes[1].state_dict())
+    for _ in range(straight.estimate.turns - 1):
+        resumed.update(probes[2], CLOCK)
+    assert resumed.logits.tolist() == straight.logits.tolist()
+    assert block_norms(straight.logits - shapley(**options).logits) == pytest.approx([0.1, 0.1])
+
+
 def test_certainty_ends_an_estimate_early() -> None:
     strategy = shapley(permutations=200, confidence=0.8)
     probe = edge_probe(EdgeNet(SIZES), batch=64)
@@ -154,7 +173,7 @@ def test_what_helps_most_gains_weight_and_is_chosen() -> None:
         strategy.update(probe, CLOCK)
     assert np.argmax(strategy.beliefs()[2]) == 1
     assert strategy.leader().options[2] == "o1"
-    ranked = make_strategy("darts-shapley-frozen", problem(), {"truncation": None})
+    ranked = make_strategy("darts-shapley-frozen", problem(), {"truncation": 0.0})
     assert isinstance(ranked, RankedByShapley)
     assert ranked.derive(probe)[0].options[2] == "o1"
     assert ranked.turns.each_epoch == 0
@@ -168,6 +187,15 @@ def test_what_helps_most_gains_weight_and_is_chosen() -> None:
         ({"momentum": -0.1}, "momentum must lie between 0 and 1, got -0.1"),
         ({"step": 0.0}, "step must be above 0 and finite, got 0.0"),
         ({"normalisation": "cell"}, "normalisation must be one of table, edge, global, zscore"),
+        ({"estimator": "regression"}, "truncation goes with estimator 'permutation'"),
+        (
+            {"estimator": "regression", "truncation": None, "confidence": 0.9},
+            "confidence goes with estimator 'permutation'",
+        ),
+        (
+            {"estimator": "regression", "truncation": None, "variant": "released"},
+            "variant 'released' has estimator 'permutation'",
+        ),
         ({"variant": "new"}, "variant must be one of paper, released, got 'new'"),
     ],
 )

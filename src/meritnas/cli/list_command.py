@@ -59,7 +59,8 @@ def option_lines(recipe: Callable[..., Any]) -> list[str]:
         if hint is bool:
             lines.append(f"--{name}|--no-{name}  (default: {'on' if default else 'off'})")
             continue
-        takes = "|".join(get_args(hint)) if get_origin(hint) is Literal else _kind(hint)
+        named = [kind for kind in (hint, *get_args(hint)) if get_origin(kind) is Literal]
+        takes = "|".join(get_args(named[0])) if named else _kind(hint)
         known = "found by itself" if default is None else default
         lines.append(f"--{name} {takes}  (default: {known})")
     return lines

@@ -139,7 +139,7 @@ PartialChannels = Annotated[
     int | None,
     typer.Option(
         help="K: operations see 1/K of the supernet's channels.",
-        show_default="1; pc-darts: 4",
+        show_default="1; pc-darts, shapley on darts: 4",
         rich_help_panel=_CELLS,
     ),
 ]
@@ -367,6 +367,58 @@ Tournament = Annotated[
 Initial = Annotated[
     int | None,
     typer.Option(help="Random networks before the Gaussian process.", rich_help_panel=_STRATEGY),
+]
+Estimator = Annotated[
+    Literal["permutation", "regression"] | None,
+    typer.Option(help="How Shapley values are found.", metavar="NAME", rich_help_panel=_STRATEGY),
+]
+Permutations = Annotated[
+    int | None,
+    typer.Option(help="Orders in which options are taken away.", rich_help_panel=_STRATEGY),
+]
+Truncation = Annotated[
+    float | None,
+    typer.Option(
+        help="Stop taking options away at this share of the whole score; 0 for never.",
+        rich_help_panel=_STRATEGY,
+    ),
+]
+Momentum = Annotated[
+    float | None,
+    typer.Option(help="How long Shapley values are remembered.", rich_help_panel=_STRATEGY),
+]
+Step = Annotated[
+    float | None,
+    typer.Option(help="How far Shapley values move weights.", rich_help_panel=_STRATEGY),
+]
+Normalisation = Annotated[
+    Literal["table", "edge", "global", "zscore"] | None,
+    typer.Option(
+        help="Over what Shapley values are scaled.", metavar="NAME", rich_help_panel=_STRATEGY
+    ),
+]
+Variant = Annotated[
+    Literal["paper", "released"] | None,
+    typer.Option(
+        help="Of Shapley-NAS: its paper, or its code.", metavar="NAME", rich_help_panel=_STRATEGY
+    ),
+]
+Antithetic = Annotated[
+    bool | None,
+    typer.Option(
+        "--antithetic/--no-antithetic",
+        help="Whether each order is also taken backwards.",
+        show_default="on",
+        rich_help_panel=_STRATEGY,
+    ),
+]
+JudgedRows = Annotated[
+    int | None,
+    typer.Option(help="Validation rows that options are judged on.", rich_help_panel=_STRATEGY),
+]
+Confidence = Annotated[
+    float | None,
+    typer.Option(help="End an estimate where ranks are this certain.", rich_help_panel=_STRATEGY),
 ]
 
 Seed = Annotated[

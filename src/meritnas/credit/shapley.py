@@ -106,9 +106,9 @@ def shapley_values(
         return ShapleyValues(names, exact_shapley(game), np.zeros(n), 0, game.evaluations)
     if chosen == "regression":
         _afford(budget, 4, "a regression on", n)
-        game.game.renew()
-        regression = RegressionSampler(game, rng)
-        regression.draw(((budget or _USUAL_PERMUTATIONS * n + 1) - game.evaluations) // 2)
+        pairs = ((budget or _USUAL_PERMUTATIONS * n + 1) - 2) // 2
+        regression = RegressionSampler(game.game.null, rng, pairs)
+        regression.advance(game)
         values, errors = regression.values(), regression.stderr()
         return ShapleyValues(names, values, errors, regression.pairs, game.evaluations)
     paired = antithetic and (permutations is None or permutations % 2 == 0)

@@ -107,7 +107,7 @@ def image_settings(images: int, shape: ImageShape, asked: Mapping[str, Any]) -> 
     for cost in ("size", "latency"):
         if found["limits"].get(cost) is not None:
             raise UsageError(f"a limit on {cost} is for tables; for images limit params or flops")
-    partial = found.get("partial_channels", _usual_partial(found["strategy"]))
+    partial = found.get("partial_channels", _usual_partial(found["strategy"], found["space"]))
     preset = _preset(found, images, shape, partial)
     cells = CellSettings(
         **{
@@ -167,8 +167,10 @@ def _table_epochs(rows: int, batch: int) -> _Epochs:
     return _Epochs(default_search_epochs(rows, batch), default_train_epochs(rows, batch))
 
 
-def _usual_partial(strategy: str) -> int:
-    return PARTIAL_CHANNELS if strategy == "pc-darts" else 1
+def _usual_partial(strategy: str, space: str) -> int:
+    """PC-DARTS' quarter of the channels, which Shapley-NAS has on DARTS' space too."""
+    quarter = strategy == "pc-darts" or (strategy == "shapley" and space.startswith("darts"))
+    return PARTIAL_CHANNELS if quarter else 1
 
 
 def _preset(found: Mapping[str, Any], images: int, shape: ImageShape, partial: int) -> ImagePreset:

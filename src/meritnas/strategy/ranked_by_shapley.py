@@ -10,7 +10,7 @@ from meritnas.clock import Clock
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.dense import strongest
-from meritnas.strategy.shapley_estimate import Estimate
+from meritnas.strategy.shapley_estimate import Estimate, game_of
 from meritnas.strategy.strategy import Learnt, Strategy, rng_state, set_rng_state
 from meritnas.strategy.turns import Turns
 from meritnas.supernet.gates import Gates
@@ -59,8 +59,8 @@ class RankedByShapley:
     def derive(self, probe: Probe) -> list[Architecture]:
         """The feasible architecture whose options have the largest sum of Shapley values."""
         rows = [torch.from_numpy(row).float() for row in self.beliefs()]
-        sampler = self.estimate.sampler(np.random.default_rng(self.rng.integers(2**63)))
-        game = self.estimate.game(probe, rows)
+        sampler = self.estimate.begin(np.random.default_rng(self.rng.integers(2**63)))
+        game = game_of(self.estimate, probe, rows)
         with probe.remembering():
             for _ in range(self.estimate.turns):
                 if not self.estimate.enough(sampler):

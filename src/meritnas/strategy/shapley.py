@@ -9,13 +9,12 @@ from torch import Tensor
 
 from meritnas.clock import Clock
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.credit.permutation_shapley import PermutationSampler
 from meritnas.credit.supernet_game import Players
 from meritnas.policy.tags import mixable
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.darts import masked_softmax
 from meritnas.strategy.dense import strongest
-from meritnas.strategy.shapley_estimate import Estimate
+from meritnas.strategy.shapley_estimate import Estimate, Sampler, game_of
 from meritnas.strategy.shapley_step import ShapleyStep
 from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
 from meritnas.strategy.turns import Turns
@@ -28,8 +27,8 @@ class Shapley:
     """Shapley-NAS: options weighted by a softmax that follows their Shapley values (section 3.3).
 
     The supernet is trained as a mixture with weights softmax(alpha). After every epoch that
-    follows the warm-up, the weights rest while M permutations are made, one turn each (or one a
-    pair); after the last one alpha takes a step along their values. The final choice is DARTS':
+    follows the warm-up, the weights rest while values are estimated, turn by turn; after the last
+    one alpha takes a step along them. The final choice is DARTS':
     the feasible architecture whose options have the largest sum of weights.
 
     Deviations: the paper says not after how many steps alpha moves, its code after an epoch, as
@@ -51,12 +50,12 @@ class Shapley:
     average: np.ndarray
     rng: np.random.Generator
     turns: Turns = field(init=False)
-    _sampler: PermutationSampler = field(init=False)
+    _sampler: Sampler = field(init=False)
     _turn: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self.turns = Turns("frozen", each_epoch=self.estimate.turns)
-        self._sampler = self.estimate.sampler(self.rng)
+        self._sampler = self.estimate.begin(self.rng)
 
     def sample(self, clock: Clock) -> Gates:
         """The mixture as it is."""
@@ -64,27 +63,23 @@ class Shapley:
         return mixture(self._rows())
 
     def update(self, probe: Probe, clock: Clock) -> Learnt | None:
-        """One more permutation or pair; the last one of an estimate moves alpha."""
+        """One more turn of the estimate; the last one moves alpha."""
         del clock
         learnt = None
         if not self.estimate.enough(self._sampler):
-            game = self.estimate.game(probe, self._rows())
+            game = game_of(self.estimate, probe, self._rows())
             with probe.remembering():
                 self._sampler.advance(game)
+            evaluations = float(game.evaluations)
             learnt = Learnt(
-                {
-                    "reward": self._sampler.everybody,
-                    "used": 1.0,
-                    "depth": self._sampler.depth,
-                    "evaluations": float(game.evaluations),
-                }
+                {"reward": self._sampler.everybody, "used": 1.0, "evaluations": evaluations}
             )
         self._turn += 1
         if self._turn == self.estimate.turns:
             values = self.estimate.values(self._sampler)
             self.average, change = self.step.moved(self.average, values)
             self.logits = self.logits + change
-            self._sampler = self.estimate.sampler(self.rng)
+            self._sampler = self.estimate.begin(self.rng)
             self._turn = 0
         return learnt
 

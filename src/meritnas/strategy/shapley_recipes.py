@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from meritnas.strategy.policy_recipes import named
 from meritnas.strategy.problem import Problem
 from meritnas.strategy.ranked_by_shapley import RankedByShapley
 from meritnas.strategy.shapley import Shapley
-from meritnas.strategy.shapley_estimate import Estimate
+from meritnas.strategy.shapley_estimate import ByPermutations, ByRegression, Estimate
 from meritnas.strategy.shapley_step import Normalisation, ShapleyStep, blocks_of
 from meritnas.strategy.strategy import Strategy
 from meritnas.strategy.turns import Turns
 
 _JUDGED_ROWS = 256
+_TRUNCATION = 0.5
+Estimator = Literal["permutation", "regression"]
 _NORMALISATIONS = {name: name for name in ("table", "edge", "global", "zscore")}
 _VARIANTS = {"paper": False, "released": True}
 
@@ -26,21 +28,23 @@ _VARIANTS = {"paper": False, "released": True}
 def shapley(
     problem: Problem,
     *,
+    estimator: Estimator = "permutation",
     permutations: int = 10,
-    truncation: float | None = 0.5,
+    truncation: float | None = None,
     momentum: float = 0.8,
     step: float = 0.1,
     normalisation: Normalisation | None = None,
     variant: Literal["paper", "released"] = "paper",
-    antithetic: bool | None = None,
+    antithetic: bool = True,
     judged_rows: int | None = None,
-    confidence: float | None = None,
+    confidence: float = 0.0,
 ) -> Strategy:
     """Shapley-NAS: all options at once, weighted by what their removal costs.
 
     The variant `released` is the authors' code and not their text: values are means minus one
     deviation, scaled to z-scores and averaged from small noise on, from single permutations on
-    1,024 rows.
+    1,024 rows. Truncation is at half the score unless it is given, and 0 is for none; confidence 0
+    never ends an estimate early.
     """
     released = named("variant", variant, _VARIANTS)
     usual = "zscore" if released else "table"
@@ -48,10 +52,11 @@ def shapley(
     _within("momentum", momentum, 0.0, 1.0)
     if not 0 < step < np.inf:
         raise UsageError(f"step must be above 0 and finite, got {step}")
-    rows = judged_rows or (1024 if released else _JUDGED_ROWS)
-    paired = not released if antithetic is None else antithetic
-    lower = 1.0 if released else 0.0
-    estimate = _estimate(problem, permutations, truncation, paired, rows, lower, confidence)
+    if released and estimator != "permutation":
+        raise UsageError(f"variant 'released' has estimator 'permutation', got '{estimator}'")
+    rows = (1024 if released else _JUDGED_ROWS) if judged_rows is None else judged_rows
+    sampling = {"antithetic": antithetic and not released, "lower": 1.0 if released else 0.0}
+    estimate = _estimate(problem, estimator, permutations, truncation, rows, confidence, **sampling)
     count = len(estimate.players.names)
     tables = problem.tables or (tuple(range(len(problem.feasible.space.decisions))),)
     blocks = blocks_of(scaled, estimate.players.decisions, tables)
@@ -65,50 +70,55 @@ def shapley(
 def darts_shapley(
     problem: Problem,
     *,
+    estimator: Estimator = "permutation",
     permutations: int = 10,
-    truncation: float | None = 0.5,
+    truncation: float | None = None,
     policy_rate: float | None = None,
 ) -> Strategy:
     """DARTS that ranks its options by Shapley values at the end."""
     rng = problem.rng()
     searched = Dense(problem.feasible, softmax_weights(problem, "darts", policy_rate, rng))
-    estimate = _estimate(problem, permutations, truncation)
+    estimate = _estimate(problem, estimator, permutations, truncation)
     return RankedByShapley(searched, problem.feasible, estimate, rng)
 
 
 def darts_shapley_frozen(
-    problem: Problem, *, permutations: int = 10, truncation: float | None = 0.5
+    problem: Problem,
+    *,
+    estimator: Estimator = "permutation",
+    permutations: int = 10,
+    truncation: float | None = None,
 ) -> Strategy:
     """An equal mixture that never learns, ranked by Shapley values at the end."""
     rng = problem.rng()
     never = Turns("frozen", each_epoch=0)
     searched = Dense(problem.feasible, softmax_weights(problem, "darts", None, rng), turns=never)
-    estimate = _estimate(problem, permutations, truncation)
+    estimate = _estimate(problem, estimator, permutations, truncation)
     return RankedByShapley(searched, problem.feasible, estimate, rng)
 
 
 def _estimate(
     problem: Problem,
+    estimator: str,
     permutations: int,
     truncation: float | None,
-    antithetic: bool = True,
     judged_rows: int = _JUDGED_ROWS,
-    lower: float = 0.0,
-    confidence: float | None = None,
+    confidence: float = 0.0,
+    **sampling: Any,
 ) -> Estimate:
-    if truncation is not None:
-        _within("truncation", truncation, 0.0, 1.0)
-    if confidence is not None:
-        _within("confidence", confidence, 0.0, 1.0)
-    return Estimate(
-        players_of(problem.feasible.space),
-        whole_number("permutations", permutations, 1),
-        truncation,
-        antithetic,
-        whole_number("judged_rows", judged_rows, 1),
-        lower,
-        confidence,
-    )
+    share = _TRUNCATION if truncation is None else truncation
+    _within("truncation", share, 0.0, 1.0)
+    _within("confidence", confidence, 0.0, 1.0)
+    players = players_of(problem.feasible.space)
+    count = whole_number("permutations", permutations, 1)
+    rows = whole_number("judged_rows", judged_rows, 1)
+    if named("estimator", estimator, {"permutation": False, "regression": True}):
+        for name, given in (("truncation", truncation), ("confidence", confidence or None)):
+            if given is not None:
+                raise UsageError(f"{name} goes with estimator 'permutation', got 'regression'")
+        return ByRegression(players, rows, count)
+    eta, sure = share or None, confidence or None
+    return ByPermutations(players, rows, count, eta, confidence=sure, **sampling)
 
 
 def _within(name: str, value: float, low: float, high: float) -> None:
