@@ -92,6 +92,11 @@ def test_turns_after_every_epoch_make_rounds() -> None:
     plan = make_plan(400, Turns("frozen", each_epoch=4), 5, epoch_steps=90)
     assert plan == Plan(100, 300, 12, rounds=3)
     assert make_plan(40, Turns("frozen", each_epoch=4), 5, epoch_steps=90) == Plan(10, 30, 4)
+    few = Turns("frozen", most=9, each_epoch=4)
+    assert make_plan(400, few, 5, epoch_steps=90) == Plan(100, 300, 8, rounds=2)
+    assert make_plan(400, Turns("frozen", most=3, each_epoch=4), 5, epoch_steps=90).rounds == 1
+    never = Turns("frozen", each_epoch=0)
+    assert make_plan(400, never, 5, epoch_steps=90).frozen == 0
 
 
 @pytest.mark.parametrize("start", range(13))

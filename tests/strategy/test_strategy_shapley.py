@@ -180,6 +180,23 @@ def test_what_helps_most_gains_weight_and_is_chosen() -> None:
 
 
 @pytest.mark.parametrize(
+    ("steps", "permutations", "estimates"),
+    [(40, 10, 3), (10_000, 10, 750), (10, 2, 3), (1, 2, 1), (20, 4, 3)],
+)
+def test_a_short_search_makes_fewer_estimates_of_fewer_permutations(
+    steps: int, permutations: int, estimates: int
+) -> None:
+    found = make_strategy("shapley", edge_problem(edge_set(edge_space(SIZES)), steps), {})
+    assert isinstance(found, Shapley)
+    assert found.turns.each_epoch == permutations // 2
+    assert found.most_estimates == estimates
+    given = make_strategy(
+        "shapley", edge_problem(edge_set(edge_space(SIZES)), steps), {"permutations": 6}
+    )
+    assert given.turns == Turns("frozen", each_epoch=3)
+
+
+@pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"permutations": 0}, "permutations"),

@@ -83,7 +83,10 @@ def make_plan(
     if turns.phase != "frozen":
         return Plan(warmup, joint, 0)
     if turns.each_epoch is not None:
-        rounds = max(1, round(joint / epoch_steps))
+        rounds = round(joint / epoch_steps)
+        if turns.most is not None and turns.each_epoch:
+            rounds = min(rounds, turns.most // turns.each_epoch)
+        rounds = max(1, rounds)
         return Plan(warmup, joint, rounds * turns.each_epoch, rounds)
     due = max(30, joint // max(1, evaluation_passes))
     return Plan(warmup, joint, due if turns.most is None else min(due, turns.most))

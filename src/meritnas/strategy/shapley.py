@@ -41,6 +41,7 @@ class Shapley:
         logits: [players], alpha.
         average: [players], s.
         rng: for permutations.
+        most_estimates: fewer than there are epochs, or None.
     """
 
     feasible: FeasibleSet
@@ -49,12 +50,15 @@ class Shapley:
     logits: np.ndarray
     average: np.ndarray
     rng: np.random.Generator
+    most_estimates: int | None = None
     turns: Turns = field(init=False)
     _sampler: Sampler = field(init=False)
     _turn: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        self.turns = Turns("frozen", each_epoch=self.estimate.turns)
+        each = self.estimate.turns
+        most = None if self.most_estimates is None else self.most_estimates * each
+        self.turns = Turns("frozen", most, each)
         self._sampler = self.estimate.begin(self.rng)
 
     def sample(self, clock: Clock) -> Gates:

@@ -20,6 +20,9 @@ from meritnas.strategy.turns import Turns
 
 _JUDGED_ROWS = 256
 _TRUNCATION = 0.5
+_PERMUTATIONS = 10
+_EVALUATIONS_A_STEP = 6
+_LEAST_ESTIMATES = 3
 Estimator = Literal["permutation", "regression"]
 _NORMALISATIONS = {name: name for name in ("table", "edge", "global", "zscore")}
 _VARIANTS = {"paper": False, "released": True}
@@ -29,7 +32,7 @@ def shapley(
     problem: Problem,
     *,
     estimator: Estimator = "permutation",
-    permutations: int = 10,
+    permutations: int | None = None,
     truncation: float | None = None,
     momentum: float = 0.8,
     step: float = 0.1,
@@ -44,7 +47,9 @@ def shapley(
     The variant `released` is the authors' code and not their text: values are means minus one
     deviation, scaled to z-scores and averaged from small noise on, from single permutations on
     1,024 rows. Truncation is at half the score unless it is given, and 0 is for none; confidence 0
-    never ends an estimate early.
+    never ends an estimate early. Unless permutations are given, they are the paper's 10 after
+    every epoch where that takes at most 6 evaluations for each weight step, and else fewer or less
+    often: a cell of DARTS has 196 players, and a short search no time for 1,960 evaluations.
     """
     released = named("variant", variant, _VARIANTS)
     usual = "zscore" if released else "table"
@@ -56,22 +61,23 @@ def shapley(
         raise UsageError(f"variant 'released' has estimator 'permutation', got '{estimator}'")
     rows = (1024 if released else _JUDGED_ROWS) if judged_rows is None else judged_rows
     sampling = {"antithetic": antithetic and not released, "lower": 1.0 if released else 0.0}
-    estimate = _estimate(problem, estimator, permutations, truncation, rows, confidence, **sampling)
-    count = len(estimate.players.names)
+    most, count = _affordable(problem) if permutations is None else (None, permutations)
+    estimate = _estimate(problem, estimator, count, truncation, rows, confidence, **sampling)
+    size = len(estimate.players.names)
     tables = problem.tables or (tuple(range(len(problem.feasible.space.decisions))),)
     blocks = blocks_of(scaled, estimate.players.decisions, tables)
     rng = problem.rng()
-    logits = INITIAL_SPREAD * rng.standard_normal(count)
-    average = INITIAL_SPREAD * rng.standard_normal(count) if released else np.zeros(count)
+    logits = INITIAL_SPREAD * rng.standard_normal(size)
+    average = INITIAL_SPREAD * rng.standard_normal(size) if released else np.zeros(size)
     moves = ShapleyStep(blocks, momentum, step, scaled == "zscore")
-    return Shapley(problem.feasible, estimate, moves, logits, average, rng)
+    return Shapley(problem.feasible, estimate, moves, logits, average, rng, most)
 
 
 def darts_shapley(
     problem: Problem,
     *,
     estimator: Estimator = "permutation",
-    permutations: int = 10,
+    permutations: int = _PERMUTATIONS,
     truncation: float | None = None,
     policy_rate: float | None = None,
 ) -> Strategy:
@@ -86,7 +92,7 @@ def darts_shapley_frozen(
     problem: Problem,
     *,
     estimator: Estimator = "permutation",
-    permutations: int = 10,
+    permutations: int = _PERMUTATIONS,
     truncation: float | None = None,
 ) -> Strategy:
     """An equal mixture that never learns, ranked by Shapley values at the end."""
@@ -95,6 +101,15 @@ def darts_shapley_frozen(
     searched = Dense(problem.feasible, softmax_weights(problem, "darts", None, rng), turns=never)
     estimate = _estimate(problem, estimator, permutations, truncation)
     return RankedByShapley(searched, problem.feasible, estimate, rng)
+
+
+def _affordable(problem: Problem) -> tuple[int, int]:
+    """(the most estimates, permutations of each) within 6 evaluations a weight step."""
+    heard = int((~players_of(problem.feasible.space).null).sum())
+    evaluations = _EVALUATIONS_A_STEP * problem.joint_steps
+    count = evaluations // (_LEAST_ESTIMATES * max(1, heard))
+    count = min(_PERMUTATIONS, max(2, count - count % 2))
+    return max(1, evaluations // (count * max(1, heard))), count
 
 
 def _estimate(

@@ -12,8 +12,8 @@ class Turns:
     Attributes:
         phase: `joint`, at every weight step after the warm-up, or `frozen`, while they rest.
         most: the most turns while they rest, or None for as many as are due.
-        each_epoch: so many turns after every epoch of weight steps that follows the warm-up; None
-            for all of them after the last one.
+        each_epoch: so many turns after every epoch of weight steps that follows the warm-up, or
+            less often, as evenly, where `most` allows no more; None for all after the last one.
     """
 
     phase: Phase
