@@ -15,7 +15,12 @@ import re
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import (
+    Executor,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+)
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -348,7 +353,7 @@ def main() -> int:
         args.threads,
     )
     table = nasbench201_table(args.table)
-    with tempfile.TemporaryDirectory() as folder, _workers(1 if args.quick else args.jobs) as pool:
+    with tempfile.TemporaryDirectory() as folder, workers(args.jobs, quick=args.quick) as pool:
         files = {seed: Path(folder) / f"{seed}.pt" for seed in seeds}
         warming = {pool.submit(warm_up, setting, seed, files[seed]): seed for seed in seeds}
         warm: dict[int, float] = {}
@@ -381,7 +386,10 @@ def main() -> int:
     return finish(rows, list(_targets(rows)), args)
 
 
-def _workers(jobs: int) -> ProcessPoolExecutor:
+def workers(jobs: int, *, quick: bool) -> Executor:
+    """Processes; for a quick run a thread, as a process takes seconds to load torch."""
+    if quick:
+        return ThreadPoolExecutor(1)
     return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
 
 

@@ -31,6 +31,7 @@ from scoreboard import Target, arguments, finish, show
 
 TASK = Task("multiclass", "label", tuple(range(10)))
 GOALS = {"whole": 1.8, "half": 1.2}
+DEPTHS = {"whole": 1.0, "half": 0.5}
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,13 @@ def plain_gates(case: Case, coalition: np.ndarray) -> Gates:
     )
 
 
-def removals(case: Case, seed: int, share: float) -> list[np.ndarray]:
-    """Coalitions of one permutation, in order, down to a share of its depth."""
+def removals(case: Case, seed: int, depth: float) -> list[np.ndarray]:
+    """Coalitions of one permutation, in order, down to a share of its players."""
     heard = np.flatnonzero(~case.players.null)
     order = np.random.default_rng(seed).permutation(heard)
     present = np.ones(len(case.players.names), dtype=bool)
     found = []
-    for player in order[: round(share * len(order))]:
+    for player in order[: round(depth * len(order))]:
         present[player] = False
         found.append(present.copy())
     return found
@@ -91,10 +92,10 @@ def seconds(run: Callable[[], Any]) -> float:
     return time.perf_counter() - begun
 
 
-def measure(case: Case, part: str, seeds: int) -> dict[str, Any]:
+def measure(case: Case, part: str, seeds: int, depth: float) -> dict[str, Any]:
     ratios, rates = [], []
     for seed in range(seeds):
-        coalitions = removals(case, seed, 1.0 if part == "whole" else 0.5)
+        coalitions = removals(case, seed, depth)
         game = SupernetGame(case.probe, case.players, case.rows)
         game.renew()
 
@@ -129,7 +130,9 @@ def main() -> int:
     rows = []
     for one in cases(quick=args.quick):
         one.probe.score(plain_gates(one, np.ones(len(one.players.names), dtype=bool)), one.batch)
-        rows += [measure(one, part, 1 if args.quick else args.permutations) for part in GOALS]
+        for part, depth in DEPTHS.items():
+            seeds = 1 if args.quick else args.permutations
+            rows.append(measure(one, part, seeds, 0.04 if args.quick else depth))
     show("evaluations of coalitions", rows)
     targets = [
         Target(

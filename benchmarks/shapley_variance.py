@@ -10,6 +10,7 @@ by permutations in pairs, with other seeds. Squared errors are summed over the p
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from statistics import mean, stdev
@@ -128,15 +129,15 @@ def main() -> int:
     parser.add_argument("--reference", type=int, default=1200, help="permutations of the truth")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    budgets = [60] if args.quick else [int(budget) for budget in args.budgets.split(",")]
+    budgets = [52] if args.quick else [int(budget) for budget in args.budgets.split(",")]
     repeats = 2 if args.quick else args.repeats
-    value, n = supernet_game(*((4, 5) if args.quick else (8, 150)))
-    long = 4 if args.quick else args.reference
+    value, n = supernet_game(*((2, 2) if args.quick else (8, 150)))
+    long = 2 if args.quick else args.reference
     truth = shapley_values(value, n, "permutation", permutations=long, seed=10**6)
-    noise = float((truth.stderr**2).sum())
+    noise = float((truth.stderr**2).sum()) if truth.samples > 1 else 0.0
     rows: list[dict[str, Any]] = []
     for budget in budgets:
-        for name, estimate in estimators():
+        for name, estimate in itertools.islice(estimators(), 4 if args.quick else None):
             errors = [
                 float(((estimate(value, n, budget, seed) - truth.values) ** 2).sum())
                 for seed in range(repeats)
