@@ -173,7 +173,11 @@ def test_round_trip(
         ("blank.csv", b"\n \n", "blank.csv is empty"),
         ("header.csv", b"a,b,c\n", "header.csv has a header but no rows"),
         ("packed.csv.gz", b"a,b\n1,2\n", "packed.csv.gz is not a whole gzip file"),
-        ("cut.csv.gz", gzip.compress(b"a,b\n1,2\n" * 99)[:-12], "cut.csv.gz is not a whole gzip"),
+        (
+            "cut.csv.gz",
+            gzip.compress(b"a,b\n1,2\n" * 99, mtime=0)[:-12],  # a time would be in the test's name
+            "cut.csv.gz is not a whole gzip",
+        ),
         ("image.csv", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image.csv is binary"),
         ("half.csv", b"\xff\xfea", "half.csv is damaged UTF-16"),
         ("noise.csv", bytes(range(1, 256)) * 9, "noise.csv is binary"),
