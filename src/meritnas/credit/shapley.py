@@ -74,7 +74,7 @@ def shapley_values(
         value: booleans [coalitions, players] -> one score each.
         players: how many, or their names.
         method: `exact` tries all coalitions; `permutation` removes players in random orders;
-            `regression` fits an additive game to random coalitions, which errs least for the same
+            `regression` fits an additive game to random coalitions, which errs less for the same
             number of evaluations. `auto` is `permutation` where an argument belongs to it, `exact`
             with up to 8 players or where the budget allows it, and `regression` else.
         permutations: how many orders, unless the budget or certainty ends it before; 10 where
