@@ -289,6 +289,8 @@ def test_auto_takes_what_fits() -> None:
     assert shapley_values(smooth, 12).permutations == 0
     assert shapley_values(smooth, 12, budget=5000).evaluations == 2**12
     assert shapley_values(smooth, 12, permutations=2).permutations == 2
+    assert shapley_values(smooth, 12, "regression", permutations=6).evaluations == 72
+    assert shapley_values(additive, 5, "exact", permutations=6).evaluations == 32
     assert shapley_values(smooth, 12, truncation=0.3).permutations == 10
 
 

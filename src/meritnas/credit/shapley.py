@@ -78,7 +78,8 @@ def shapley_values(
             number of evaluations. `auto` is `permutation` where an argument belongs to it, `exact`
             with up to 8 players or where the budget allows it, and `regression` else.
         permutations: how many orders, unless the budget or certainty ends it before; 10 where
-            neither they nor a budget are given. A regression takes as many evaluations.
+            neither they nor a budget are given. A regression takes as many evaluations, unless a
+            budget is given; exact values need none.
         truncation: stop removing once the score is at most this share of everybody's; None never
             stops, and only then are the values unbiased.
         budget: the most evaluations; a permutation that might not fit in is not begun.
@@ -106,7 +107,8 @@ def shapley_values(
         return ShapleyValues(names, exact_shapley(game), np.zeros(n), 0, game.evaluations)
     if chosen == "regression":
         _afford(budget, 4, "a regression on", n)
-        pairs = ((budget or _USUAL_PERMUTATIONS * n + 1) - 2) // 2
+        usual = (permutations or _USUAL_PERMUTATIONS) * n + 1
+        pairs = ((budget or usual) - 2) // 2
         regression = RegressionSampler(game.game.null, rng, pairs)
         regression.advance(game)
         values, errors = regression.values(), regression.stderr()
@@ -142,8 +144,9 @@ def _chosen(method: str, n: int, budget: int | None, asked: Sequence[str]) -> st
             return "permutation"
         enough = n <= _FEW_PLAYERS if budget is None else n <= MOST_PLAYERS and 2**n <= budget
         return "exact" if enough else "regression"
-    if method != "permutation" and asked:
-        raise UsageError(f"{asked[0]} goes with method 'permutation', got method '{method}'")
+    for name in asked:
+        if method != "permutation" and name != "permutations":
+            raise UsageError(f"{name} goes with method 'permutation', got method '{method}'")
     return method
 
 
