@@ -25,7 +25,7 @@ ARGUMENTS = {
     "memory_and_speed": [],
     "nasbench201": [
         *[*CIFAR, "--batch", "4", "--seeds", "0"],
-        *["--strategies", "advantage,random", "--no-zero"],
+        *["--strategies", "advantage,random,shapley", "--no-zero"],
     ],
     "credit_fidelity": [*CIFAR, "--seeds", "0", "--figure", "fidelity.png"],
     "shapley_ablation": [*CIFAR, "--seeds", "0"],

@@ -306,6 +306,8 @@ def test_auto_takes_what_fits() -> None:
         ({"budget": 0}, "budget must be at least 1"),
         ({"budget": 3, "method": "regression"}, "can take 4 evaluations and the budget is 3"),
         ({"method": "exact", "truncation": 0.5}, "truncation goes with method 'permutation'"),
+        ({"method": "exact", "antithetic": False}, "antithetic goes with method 'permutation'"),
+        ({"groups": [[0, 1]]}, "give confidence too"),
     ],
 )
 def test_wrong_arguments_say_what_is_right(wrong: dict[str, object], message: str) -> None:

@@ -143,6 +143,20 @@ def test_on_widths_a_player_is_a_term_of_the_layers_mixture() -> None:
     assert torch.allclose(cut, cut[:1].expand_as(cut))
 
 
+def test_all_options_of_a_darts_cell_can_be_taken_away() -> None:
+    family = darts_space(3, 4, 3, "s2", (1, 8, 8))
+    probe = probe_of(family, 1, 8, 8)
+    who = players_of(family.space)
+    game = SupernetGame(probe, who, rows_of(family))
+    with probe.remembering():
+        found = shapley_values(game, who.names, permutations=1)
+        ends = game.value(np.array([np.ones(len(who.names)), who.null], dtype=bool))
+    heard = int((~who.null).sum())
+    assert heard == 56
+    assert found.depth == heard
+    assert found.values.sum() == pytest.approx(ends[0] - ends[1], abs=1e-6)
+
+
 def test_batches_join() -> None:
     part = Part(torch.arange(8.0)[:, None], torch.arange(8), torch.arange(8.0))
     stream = BatchStream(part, 3, 0)

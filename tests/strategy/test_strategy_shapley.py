@@ -210,6 +210,10 @@ def test_a_short_search_makes_fewer_estimates_of_fewer_permutations(
             "confidence goes with estimator 'permutation'",
         ),
         (
+            {"estimator": "regression", "truncation": None, "antithetic": False},
+            "no antithetic goes with estimator 'permutation'",
+        ),
+        (
             {"estimator": "regression", "truncation": None, "variant": "released"},
             "variant 'released' has estimator 'permutation'",
         ),

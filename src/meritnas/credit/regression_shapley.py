@@ -22,7 +22,7 @@ class RegressionSampler:
     leaves what they get as it is on average. Standard errors are those of a regression with
     residuals of any size, by pairs, enlarged for what was fitted.
 
-    What each evaluation tells it tells about all players at once; permutations use it for one.
+    Each evaluation tells about all players at once; in a permutation it tells about two.
     Values carry a bias of the order of 1 / pairs, as any ratio of two estimates.
 
     Every turn may see another batch: scores count from what nobody and everybody score on it.

@@ -95,7 +95,14 @@ def shapley_values(
     names = _names(players)
     n = len(names)
     game = Counted(Function(value, n) if callable(value) else value)
-    asked = {"permutations": permutations, "truncation": truncation, "confidence": confidence}
+    asked = {
+        "permutations": permutations,
+        "truncation": truncation,
+        "confidence": confidence,
+        "antithetic": None if antithetic else False,
+    }
+    if groups is not None and confidence is None:
+        raise UsageError("groups say within what a ranking must be certain; give confidence too")
     _check(method, permutations, truncation, budget, confidence)
     chosen = _chosen(
         method, n, budget, [name for name, given in asked.items() if given is not None]

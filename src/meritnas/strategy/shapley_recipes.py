@@ -128,8 +128,13 @@ def _estimate(
     count = whole_number("permutations", permutations, 1)
     rows = whole_number("judged_rows", judged_rows, 1)
     if named("estimator", estimator, {"permutation": False, "regression": True}):
-        for name, given in (("truncation", truncation), ("confidence", confidence or None)):
-            if given is not None:
+        single = not sampling.get("antithetic", True)
+        for name, given in (
+            ("truncation", truncation is not None),
+            ("confidence", confidence > 0),
+            ("no antithetic", single),
+        ):
+            if given:
                 raise UsageError(f"{name} goes with estimator 'permutation', got 'regression'")
         return ByRegression(players, rows, count)
     eta, sure = share or None, confidence or None
