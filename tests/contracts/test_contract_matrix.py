@@ -52,6 +52,10 @@ WITHIN: dict[str, dict[str, Any]] = {
     "parsec": {"samples": 2},
     "gdas": {},
     "proxyless": {},
+    "manas": {},
+    "manas-ls": {},
+    "manas-linear-softmax": {},
+    "manas-coordinated-zipf": {},
 }
 
 SHAPLEY = ("shapley", "darts-shapley", "darts-shapley-frozen")
@@ -64,7 +68,14 @@ def options_of(space: str, strategy: str) -> dict[str, Any]:
     return WITHIN.get(strategy, {})
 
 
-AFTER_THE_WEIGHTS = ("random", "evolution", "bayesian", "shapley")
+AFTER_THE_WEIGHTS = (
+    "random",
+    "evolution",
+    "bayesian",
+    "shapley",
+    "manas-ls",
+    "manas-linear-softmax",
+)
 NEVER = ("darts-shapley-frozen",)
 MIXTURES = (
     "darts",

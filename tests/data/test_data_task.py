@@ -162,3 +162,18 @@ def test_json_keeps_label_types_and_every_bit(values: list[Any]) -> None:
     again = Task.from_json(json.loads(json.dumps(task.to_json())))
     assert again == task
     assert [type(c) for c in again.classes] == [type(c) for c in task.classes]
+
+
+@pytest.mark.parametrize("labels", [["a", "b"], ["a", "b", "c", "d"]], ids=["two", "four"])
+def test_chance_loses_what_equal_probabilities_lose(labels: list[str]) -> None:
+    values = pd.Series(labels * 6, name="y")
+    task = Task.find(values, np.arange(len(values)), "classification")
+    equal = torch.zeros(len(values), task.outputs)
+    assert float(task.loss(equal, task.encode(values))) == pytest.approx(task.chance_loss)
+
+
+def test_chance_loses_the_variance_of_numbers() -> None:
+    values = pd.Series(np.random.default_rng(0).normal(3, 5, size=50), name="y")
+    task = Task.find(values, np.arange(50), "regression")
+    loss = task.loss(torch.zeros(50, 1), task.encode(values))
+    assert float(loss) == pytest.approx(task.chance_loss, rel=1e-4)

@@ -320,7 +320,7 @@ McSamples = Annotated[
     int | None, typer.Option(help="Samples of monte-carlo.", rich_help_panel=_STRATEGY)
 ]
 Final = Annotated[
-    Literal["ranked", "largest", "mode", "argmax", "process-best"] | None,
+    Literal["ranked", "largest", "mode", "argmax", "process-best", "draw"] | None,
     typer.Option(help="How the final network is chosen.", rich_help_panel=_STRATEGY),
 ]
 PolicyRate = Annotated[
@@ -355,7 +355,7 @@ WeightDraws = Annotated[
     typer.Option(help="Where networks for weight steps come from.", rich_help_panel=_STRATEGY),
 ]
 Baseline = Annotated[
-    Literal["average", "paired"] | None,
+    Literal["average", "paired", "none"] | None,
     typer.Option(help="What rewards are compared with.", rich_help_panel=_STRATEGY),
 ]
 Population = Annotated[
@@ -419,6 +419,22 @@ JudgedRows = Annotated[
 Confidence = Annotated[
     float | None,
     typer.Option(help="End an estimate where ranks are this certain.", rich_help_panel=_STRATEGY),
+]
+Exploration = Annotated[
+    float | None,
+    typer.Option(
+        help="How often MANAS' agents choose anything.",
+        show_default="by rounds",
+        rich_help_panel=_STRATEGY,
+    ),
+]
+JudgedBy = Annotated[
+    Literal["loss", "error"] | None,
+    typer.Option(help="What MANAS' agents are blamed for.", rich_help_panel=_STRATEGY),
+]
+Memory = Annotated[
+    float | None,
+    typer.Option(help="How much a regression counts in the next one.", rich_help_panel=_STRATEGY),
 ]
 
 Seed = Annotated[

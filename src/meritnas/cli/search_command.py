@@ -35,6 +35,9 @@ _STRATEGY_OPTIONS = (
     "antithetic",
     "judged_rows",
     "confidence",
+    "exploration",
+    "judged_by",
+    "memory",
 )
 
 
@@ -104,6 +107,9 @@ def search(
     antithetic: opt.Antithetic = None,
     judged_rows: opt.JudgedRows = None,
     confidence: opt.Confidence = None,
+    exploration: opt.Exploration = None,
+    judged_by: opt.JudgedBy = None,
+    memory: opt.Memory = None,
     seed: opt.Seed = None,
     device: opt.Device = None,
     threads: opt.Threads = None,

@@ -68,7 +68,7 @@ class SupernetGame:
     """A mixture whose options may be taken out: V(S) is its score on one batch (Shapley-NAS).
 
     Who is not in a coalition has weight 0 and is not run; the weights of the others stay as they
-    are, as the note and the released code have it (with renormalising, `none` would not be a null
+    are, as in the released code (with renormalising, `none` would not be a null
     player). Batch statistics, no buffers touched. All coalitions between two renewals see the
     same batch.
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -37,6 +38,11 @@ class Task:
     def outputs(self) -> int:
         """Number of outputs a network needs: 1, or one for each of several classes."""
         return len(self.classes) if self.kind == "multiclass" else 1
+
+    @property
+    def chance_loss(self) -> float:
+        """The loss of equal probabilities, ln(classes); of the mean of a regression target, 1."""
+        return math.log(len(self.classes)) if self.classes else 1.0
 
     @classmethod
     def find(cls, values: pd.Series, train_rows: np.ndarray, kind: str | None = None) -> Task:

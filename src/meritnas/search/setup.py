@@ -202,6 +202,7 @@ def make_search(
         recipe.learning_rate,
         ground.searched.nodes,
         ground.searched.tables,
+        task.chance_loss,
     )
     strategy = make_strategy(settings.strategy, problem, settings.strategy_options)
     chosen = plan or make_plan(

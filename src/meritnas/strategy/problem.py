@@ -24,6 +24,7 @@ class Problem:
             are no cells.
         tables: groups of decisions, by index, that make up one searched cell; all decisions are
             one where none are given.
+        chance_loss: what a network that knows nothing of its inputs loses.
     """
 
     feasible: FeasibleSet
@@ -34,6 +35,7 @@ class Problem:
     weight_rate: float = 0.025
     nodes: tuple[tuple[int, ...], ...] = ()
     tables: tuple[tuple[int, ...], ...] = ()
+    chance_loss: float = 1.0
 
     def rng(self) -> np.random.Generator:
         """The strategy's own generator."""

@@ -16,6 +16,12 @@ from meritnas.strategy.gradient_recipes import (
     proxyless,
     snas,
 )
+from meritnas.strategy.manas_recipes import (
+    manas,
+    manas_coordinated_zipf,
+    manas_linear_softmax,
+    manas_ls,
+)
 from meritnas.strategy.policy_recipes import (
     abs_reward,
     advantage,
@@ -46,6 +52,10 @@ RECIPES: Mapping[str, Callable[..., Strategy]] = {
     "shapley": shapley,
     "darts-shapley": darts_shapley,
     "darts-shapley-frozen": darts_shapley_frozen,
+    "manas": manas,
+    "manas-ls": manas_ls,
+    "manas-linear-softmax": manas_linear_softmax,
+    "manas-coordinated-zipf": manas_coordinated_zipf,
     "abs-reward": abs_reward,
     "mnasnet": mnasnet,
     "mnasnet-max": mnasnet_max,

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from meritnas.cost.diagram import PathLaw
+from meritnas.cost.feasible import FeasibleSet
+from meritnas.policy.neighbours import is_free
+from meritnas.policy.policy import draw
+from meritnas.space.architecture import Architecture
+
+
+class Sampling(Protocol):
+    """How an agent's blame for losses becomes a choice among its options."""
+
+    @property
+    def exploration(self) -> float:
+        """The chance of an equal choice instead."""
+        ...
+
+    def logits(self, blame: np.ndarray) -> np.ndarray:
+        """Logarithms of unnormalised probabilities [options], given blame [options]."""
+        ...
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """EXP3: pi = (1 - gamma) * softmax(-eta * B) + gamma / K (MANAS, section 4.2 and B.1).
+
+    Deviation: section 4.2 prints exp(+eta * B), which prefers the largest loss.
+
+    Attributes:
+        rate: eta.
+        exploration: gamma.
+    """
+
+    rate: float
+    exploration: float
+
+    def logits(self, blame: np.ndarray) -> np.ndarray:
+        """The largest is 0, whatever was added to all of an agent's blame."""
+        return -self.rate * (blame - blame.min())
+
+
+@dataclass(frozen=True)
+class Zipf:
+    """pi_k = 1 / (rank_k * H_K), the least blame first (MANAS, section 4.2).
+
+    No option is ever drawn less often than 1 / (K * H_K). Equal options keep their order.
+    """
+
+    exploration: float = 0.0
+
+    def logits(self, blame: np.ndarray) -> np.ndarray:
+        """Minus the logarithms of ranks from 1."""
+        ranks = np.empty(len(blame))
+        ranks[np.argsort(blame, kind="stable")] = np.arange(1, len(blame) + 1)
+        return -np.log(ranks)
+
+
+def exp3_rate(options: int, rounds: int) -> float:
+    """EXP3.P's eta = .95 * sqrt(ln K / (n K)); MANAS prints it without the root over n and K."""
+    return 0.95 * math.sqrt(math.log(max(2, options)) / (max(1, rounds) * options))
+
+
+def exp3_exploration(options: int, rounds: int) -> float:
+    """EXP3.P's gamma = 1.05 * sqrt(K ln K / n), at most 1; MANAS prints it without the root."""
+    return min(1.0, 1.05 * math.sqrt(options * math.log(max(2, options)) / max(1, rounds)))
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """Joint actions, and how probable each single one was.
+
+    Attributes:
+        picks: [n, agents].
+        marginals: a row for each agent: the probability of each option under the law that the
+            picks came from.
+    """
+
+    picks: np.ndarray
+    marginals: list[np.ndarray]
+
+
+@dataclass
+class Agents:
+    """One agent for each decision, each with its own blame for its options (MANAS, section 3).
+
+    Without limits each agent draws by its own row (1 - gamma) * pi + gamma / K. With limits the
+    agents propose together what is feasible, exactly: from p(. | V) with probability 1 - gamma
+    and from the uniform law on V with gamma, so that options have the
+    marginals (1 - gamma) * m + gamma * u. The bounds on regret hold without limits only.
+
+    Attributes:
+        feasible: what may be proposed.
+        sampling: how blame becomes a choice.
+        blame: B, a row for each agent; zeros at first, when all options are equal.
+    """
+
+    feasible: FeasibleSet
+    sampling: Sampling
+    blame: list[np.ndarray] = field(default_factory=list)
+    _uniform: tuple[PathLaw, list[np.ndarray]] | None = field(default=None, init=False)
+    _own: tuple[PathLaw, list[np.ndarray]] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if not self.blame:
+            self.blame = [np.zeros(size) for size in self.feasible.space.sizes]
+
+    @property
+    def free(self) -> bool:
+        """Whether a draw costs next to nothing: no table has to be filled for it."""
+        return is_free(self.feasible)
+
+    def learn(self, blame: list[np.ndarray]) -> None:
+        """Choose by this blame from now on."""
+        self.blame = blame
+        self._own = None
+
+    def logits(self) -> list[np.ndarray]:
+        """Of each agent's choice, exploration left out; equal while nothing is blamed."""
+        if not any(row.any() for row in self.blame):
+            return [np.zeros_like(row) for row in self.blame]
+        return [self.sampling.logits(row) for row in self.blame]
+
+    def probabilities(self) -> list[np.ndarray]:
+        """A row for each agent, exploration included, limits left out."""
+        share = self.sampling.exploration
+        return [(1.0 - share) * _softmax(row) + share / len(row) for row in self.logits()]
+
+    def propose(self, n: int, rng: np.random.Generator) -> Proposals:
+        """Joint actions, all of them feasible."""
+        if self.free:
+            rows = self.probabilities()
+            return Proposals(draw(rows, n, rng), rows)
+        if self._own is None:
+            self._own = self._law(self.logits())
+        law, marginals = self._own
+        picks = law.sample(n, rng)
+        share = self.sampling.exploration
+        if share > 0:
+            if self._uniform is None:
+                self._uniform = self._law([np.zeros_like(row) for row in self.blame])
+            uniform, equal = self._uniform
+            explores = rng.random(n) < share
+            picks[explores] = uniform.sample(int(explores.sum()), rng)
+            marginals = [
+                (1.0 - share) * m + share * u for m, u in zip(marginals, equal, strict=True)
+            ]
+        return Proposals(picks, marginals)
+
+    def _law(self, logits: list[np.ndarray]) -> tuple[PathLaw, list[np.ndarray]]:
+        law = self.feasible.condition(logits)
+        return law, law.marginals()
+
+    def favourite(self) -> Architecture:
+        """The feasible architecture with the least blame in all.
+
+        Who was never blamed was never drawn, and counts as its agent's worst here: a short search
+        would end with what it knows nothing of.
+        """
+        known = [np.where(row == 0, row.max(), row) for row in self.blame]
+        return self.feasible.best([row.min() - row for row in known])
+
+    def one_draw(self, rng: np.random.Generator) -> Architecture:
+        """A feasible architecture by the agents' choice, without exploration (algorithm 1)."""
+        return self.feasible.sample(self.logits(), 1, rng)[0]
+
+
+def _softmax(row: np.ndarray) -> np.ndarray:
+    weights = np.exp(row - row.max())
+    return np.asarray(weights / weights.sum())

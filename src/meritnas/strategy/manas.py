@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from meritnas.clock import Clock
+from meritnas.credit.baseline import Baseline
+from meritnas.credit.coordinated import coordinated_descent
+from meritnas.data.stream import Batch
+from meritnas.policy.agents import Agents, Proposals
+from meritnas.space.architecture import Architecture
+from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
+from meritnas.strategy.turns import WITH_WEIGHTS, Turns
+from meritnas.supernet.gates import Gates, one_path
+from meritnas.supernet.probe import Probe
+
+_DRAWN_AT_ONCE = 16
+
+
+class Judge(Protocol):
+    """What an architecture lost on a batch, between 0 and 1."""
+
+    def __call__(self, probe: Probe, picks: np.ndarray, batch: Batch) -> float:
+        """Of one architecture [decisions]."""
+        ...
+
+
+@dataclass(frozen=True)
+class ScaledLoss:
+    """min(1, loss / what a network that knows nothing loses), so that it lies in [0, 1].
+
+    The proofs assume losses in that range; the paper does not say how they get there.
+    """
+
+    chance: float
+
+    def __call__(self, probe: Probe, picks: np.ndarray, batch: Batch) -> float:
+        """One pass without gradients."""
+        return min(1.0, float(probe.losses(picks[None], batch)[0]) / self.chance)
+
+
+def error_rate(probe: Probe, picks: np.ndarray, batch: Batch) -> float:
+    """The share of rows not recognised, or of variance not explained, at most 1."""
+    return min(1.0, 1.0 - probe.score(one_path(picks.tolist()), batch))
+
+
+@dataclass
+class Manas:
+    """MANAS: every decision is an agent that is blamed for losses (algorithm 1, coordinated).
+
+    In a round the agents propose one network; its loss on a validation batch moves them; then its
+    weights, and no others, are trained.
+
+    Deviations: where limits make a draw costly, several rounds' networks are drawn at once; each
+    is divided by the probabilities that it was drawn with.
+
+    Attributes:
+        agents: who choose.
+        judge: what a network lost.
+        rng: where all draws come from.
+        final: the choice at the end.
+        baseline: taken off the losses, or None as in the paper.
+    """
+
+    agents: Agents
+    judge: Judge
+    rng: np.random.Generator
+    final: Callable[[Agents, np.random.Generator], Architecture]
+    baseline: Baseline | None = None
+    turns: Turns = WITH_WEIGHTS
+    _ahead: Proposals | None = field(default=None, init=False)
+    _judged: np.ndarray | None = field(default=None, init=False)
+
+    def sample(self, clock: Clock) -> Gates:
+        """The path that was judged just now; in the warm-up a new one."""
+        del clock
+        path = self._next()[0] if self._judged is None else self._judged
+        self._judged = None
+        return one_path(path.tolist())
+
+    def _next(self) -> tuple[np.ndarray, list[np.ndarray]]:
+        """A proposal [agents] and the probabilities it was drawn with."""
+        if self._ahead is None or not len(self._ahead.picks):
+            self._ahead = self.agents.propose(1 if self.agents.free else _DRAWN_AT_ONCE, self.rng)
+        first, rest = self._ahead.picks[0], self._ahead.picks[1:]
+        marginals = self._ahead.marginals
+        self._ahead = Proposals(rest, marginals)
+        return first, marginals
+
+    def update(self, probe: Probe, clock: Clock) -> Learnt | None:
+        """One round: propose, judge, blame."""
+        del clock
+        picks, marginals = self._next()
+        loss = self.judge(probe, picks, probe.valid_batch())
+        blamed = loss if self.baseline is None else -self.baseline.signals([-loss])[0]
+        losses = np.array([blamed])
+        self.agents.learn(coordinated_descent(self.agents.blame, picks[None], losses, marginals))
+        self._judged = picks
+        return Learnt({"reward": 1.0 - loss, "used": 1.0})
+
+    def beliefs(self) -> list[np.ndarray]:
+        """The agents' probabilities."""
+        return self.agents.probabilities()
+
+    def leader(self) -> Architecture:
+        """The feasible architecture with the least blame."""
+        return self.agents.favourite()
+
+    def derive(self, probe: Probe) -> list[Architecture]:
+        """The agents' recommendation."""
+        del probe
+        return [self.final(self.agents, self.rng)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Blame, baseline, generator and what was drawn ahead."""
+        ahead = self._ahead
+        return {
+            "blame": [row.tolist() for row in self.agents.blame],
+            "baseline": None if self.baseline is None else self.baseline.state_dict(),
+            "rng": rng_state(self.rng),
+            "judged": None if self._judged is None else self._judged.tolist(),
+            "ahead": None if ahead is None else ahead.picks.tolist(),
+            "marginals": None if ahead is None else [row.tolist() for row in ahead.marginals],
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a saved state."""
+        self.agents.learn([np.array(row) for row in state["blame"]])
+        if self.baseline is not None:
+            self.baseline.load_state_dict(state["baseline"])
+        set_rng_state(self.rng, state["rng"])
+        self._judged = None if state["judged"] is None else np.array(state["judged"])
+        self._ahead = None
+        if state["ahead"] is not None:
+            picks = np.array(state["ahead"], dtype=np.int64).reshape(-1, len(self.agents.blame))
+            self._ahead = Proposals(picks, [np.array(row) for row in state["marginals"]])

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from meritnas import tabular_space
+from meritnas.cost.feasible import FeasibleSet
+from meritnas.policy.agents import Agents, Sampling, Softmax, Zipf, exp3_exploration, exp3_rate
+
+SPACE = tabular_space(2, 1, 3, (2, 3, 4))
+FREE = SPACE.feasible()
+LIMITED = SPACE.feasible(max_params=38)
+EVERY = list(itertools.product(range(3), repeat=3))
+FITTING = [p for p in EVERY if SPACE.cost(SPACE.space.architecture(p)) <= 38]
+BLAME = [np.array([3.0, 1.0, 2.0]), np.array([0.0, 4.0, 1.0]), np.array([2.0, 2.5, 0.5])]
+
+ROWS = st.lists(st.floats(-50, 50), min_size=2, max_size=9).map(np.array)
+
+
+def probabilities(sampling: Sampling, blame: np.ndarray) -> np.ndarray:
+    weights = np.exp(sampling.logits(blame))
+    share = sampling.exploration
+    return np.asarray((1 - share) * weights / weights.sum() + share / len(blame))
+
+
+def test_zipf_probabilities_of_eight_and_five_options() -> None:
+    eight = probabilities(Zipf(), np.arange(8.0))
+    assert eight == pytest.approx(
+        [0.367937, 0.183968, 0.122646, 0.091984, 0.073587, 0.061323, 0.052562, 0.045992], abs=1e-6
+    )
+    five = probabilities(Zipf(), np.arange(5.0))
+    assert five == pytest.approx([0.437956, 0.218978, 0.145985, 0.109489, 0.087591], abs=1e-6)
+
+
+@given(ROWS)
+def test_zipf_looks_at_ranks_only_and_the_least_blamed_come_first(blame: np.ndarray) -> None:
+    found = probabilities(Zipf(), blame)
+    assert found.sum() == pytest.approx(1.0)
+    harmonic = sum(1 / rank for rank in range(1, len(blame) + 1))
+    assert found.min() == pytest.approx(1 / (len(blame) * harmonic))
+    assert (np.diff(found[np.argsort(blame, kind="stable")]) < 0).all()
+    ranks = np.argsort(np.argsort(blame, kind="stable"))
+    assert found == pytest.approx(probabilities(Zipf(), 10.0 * ranks))
+
+
+@given(ROWS, st.floats(-1e6, 1e6))
+def test_softmax_does_not_change_when_all_blame_does(blame: np.ndarray, shift: float) -> None:
+    sampling = Softmax(0.3, 0.1)
+    assert probabilities(sampling, blame + shift) == pytest.approx(
+        probabilities(sampling, blame), abs=1e-6
+    )
+
+
+def test_softmax_prefers_little_blame_and_explores() -> None:
+    found = probabilities(Softmax(1.0, 0.2), np.array([0.0, np.log(3.0)]))
+    assert found == pytest.approx([0.8 * 0.75 + 0.1, 0.8 * 0.25 + 0.1])
+    assert probabilities(Softmax(1.0, 0.2), np.array([0.0, 1e6])) == pytest.approx([0.9, 0.1])
+
+
+def test_step_and_exploration_of_the_papers_search() -> None:
+    rounds = 50 * 391
+    assert exp3_rate(8, rounds) == pytest.approx(0.003464, abs=5e-7)
+    assert exp3_exploration(8, rounds) == pytest.approx(0.03063, abs=5e-6)
+    assert exp3_exploration(8, 1) == 1.0
+
+
+@pytest.mark.parametrize("sampling", [Softmax(0.5, 0.0), Zipf()], ids=["softmax", "zipf"])
+@pytest.mark.parametrize("feasible", [FREE, LIMITED], ids=["free", "limited"])
+def test_agents_that_know_nothing_draw_every_network_alike(
+    sampling: Sampling, feasible: FeasibleSet
+) -> None:
+    """Even by ranks, which would prefer whatever comes first."""
+    picks = Agents(feasible, sampling).propose(8000, np.random.default_rng(0)).picks
+    fitting = EVERY if feasible is FREE else FITTING
+    counts = [int((picks == row).all(axis=1).sum()) for row in fitting]
+    assert sum(counts) == 8000
+    assert stats.chisquare(counts).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("sampling", [Softmax(0.5, 0.3), Zipf()], ids=["softmax", "zipf"])
+def test_proposals_keep_a_limit_and_have_the_probabilities_that_they_say(
+    sampling: Sampling,
+) -> None:
+    agents = Agents(LIMITED, sampling, BLAME)
+    found = agents.propose(40_000, np.random.default_rng(1))
+    assert LIMITED.contains(found.picks).all()
+    rows = [np.exp(sampling.logits(row)) for row in BLAME]
+    weights = np.array([np.prod([r[p] for r, p in zip(rows, a, strict=True)]) for a in FITTING])
+    share = sampling.exploration
+    law = (1 - share) * weights / weights.sum() + share / len(FITTING)
+    for i, row in enumerate(found.marginals):
+        own = [sum(w for w, a in zip(law, FITTING, strict=True) if a[i] == k) for k in range(3)]
+        assert row == pytest.approx(own)
+    counts = [int((found.picks == row).all(axis=1).sum()) for row in FITTING]
+    assert stats.chisquare(counts, 40_000 * law).pvalue > 1e-4
+
+
+def test_without_a_limit_agents_draw_independently() -> None:
+    agents = Agents(FREE, Softmax(0.5, 0.3), BLAME)
+    found = agents.propose(40_000, np.random.default_rng(1))
+    for row, blame in zip(found.marginals, BLAME, strict=True):
+        assert row == pytest.approx(probabilities(agents.sampling, blame))
+    law = [np.prod([r[p] for r, p in zip(found.marginals, a, strict=True)]) for a in EVERY]
+    counts = [int((found.picks == row).all(axis=1).sum()) for row in EVERY]
+    assert stats.chisquare(counts, 40_000 * np.array(law)).pvalue > 1e-4
+
+
+def test_the_favourite_has_the_least_blame_of_what_fits() -> None:
+    def blame(picks: tuple[int, ...]) -> float:
+        return float(sum(row[p] for row, p in zip(BLAME, picks, strict=True)))
+
+    best = Agents(FREE, Zipf(), [row + 0.1 for row in BLAME]).favourite()
+    assert SPACE.space.picks(best) == (1, 0, 2)
+    limited = Agents(LIMITED, Zipf(), [row + 0.1 for row in BLAME]).favourite()
+    assert blame(tuple(SPACE.space.picks(limited))) == min(map(blame, FITTING))
+
+
+def test_the_favourite_has_no_option_that_was_never_drawn() -> None:
+    blame = [np.array([0.0, 5.0, 7.0]), np.array([6.0, 0.0, 0.0]), np.array([2.0, 1.0, 0.0])]
+    assert SPACE.space.picks(Agents(FREE, Softmax(0.1, 0.1), blame).favourite()) == (1, 0, 1)
+
+
+def test_what_agents_learn_changes_what_they_propose_under_a_limit() -> None:
+    agents = Agents(LIMITED, Softmax(1.0, 0.0))
+    before = agents.propose(4, np.random.default_rng(0)).marginals
+    agents.learn([10 * row for row in BLAME])
+    after = agents.propose(4, np.random.default_rng(0)).marginals
+    assert after[1][0] > before[1][0]
+    assert after[1][0] > 0.9

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from edge_net import EdgeNet, edge_probe, edge_problem, edge_set, edge_space
+
+from meritnas import darts_space
+from meritnas.clock import Clock
+from meritnas.errors import UsageError
+from meritnas.policy.agents import Proposals, Softmax, Zipf
+from meritnas.strategy.manas import Manas
+from meritnas.strategy.manas_linear import ManasLinear
+from meritnas.strategy.problem import Problem
+from meritnas.strategy.recipes import make_strategy
+from meritnas.supernet.probe import Probe
+
+SIZES = (3, 2, 3)
+JOINT, FROZEN = Clock(0, 10, "joint", 0, 10), Clock(0, 10, "frozen", 0, 10)
+EXACT = {"policy_rate": 0.5, "exploration": 0.2}
+
+
+def problem(steps: int = 100, chance_loss: float = 20.0) -> Problem:
+    return edge_problem(edge_set(edge_space(SIZES)), steps, chance_loss=chance_loss)
+
+
+def manas(name: str = "manas", **options: Any) -> Manas:
+    found = make_strategy(name, problem(), options)
+    assert isinstance(found, Manas)
+    return found
+
+
+def linear(name: str = "manas-ls", **options: Any) -> ManasLinear:
+    found = make_strategy(name, problem(), options)
+    assert isinstance(found, ManasLinear)
+    return found
+
+
+def path_of(gates: Any) -> list[int]:
+    assert all(len(gate.active) == 1 for gate in gates)
+    return [gate.active[0] for gate in gates]
+
+
+def listening(probe: Probe) -> list[tuple[list[list[int]], list[float]]]:
+    """What is judged from now on, and its losses."""
+    heard: list[tuple[list[list[int]], list[float]]] = []
+    losses = probe.losses
+
+    def listened(picks: np.ndarray, batch: Any) -> np.ndarray:
+        found = losses(picks, batch)
+        heard.append((picks.tolist(), found.tolist()))
+        return found
+
+    probe.losses = listened  # type: ignore[method-assign]
+    return heard
+
+
+def test_a_round_judges_a_path_blames_its_options_and_trains_the_same_path() -> None:
+    strategy, probe = manas(**EXACT), edge_probe(EdgeNet(SIZES))
+    heard = listening(probe)
+    before = [row.copy() for row in strategy.agents.blame]
+    chances = strategy.beliefs()
+    learnt = strategy.update(probe, JOINT)
+    ((picks,), (loss,)) = heard[0]
+    scaled = loss / 20.0
+    assert 0.0 < scaled < 1.0
+    assert learnt is not None
+    assert learnt.values["reward"] == pytest.approx(1.0 - scaled)
+    for i, pick in enumerate(picks):
+        change = strategy.agents.blame[i] - before[i]
+        assert change[pick] == pytest.approx(scaled / chances[i][pick])
+        assert np.delete(change, pick).tolist() == [0.0] * (len(change) - 1)
+    assert path_of(strategy.sample(JOINT)) == picks
+    strategy.update(probe, JOINT)
+    assert path_of(strategy.sample(JOINT)) == heard[1][0][0]
+    assert probe.passes == 2
+
+
+def test_losses_are_divided_by_that_of_chance() -> None:
+    probe = edge_probe(EdgeNet(SIZES))
+    heard = listening(probe)
+    strategy = make_strategy("manas", problem(chance_loss=1e6), {})
+    learnt = strategy.update(probe, JOINT)
+    assert learnt is not None
+    assert 1.0 - learnt.values["reward"] == pytest.approx(heard[0][1][0] / 1e6)
+    strategy = make_strategy("manas", problem(chance_loss=1e-9), {})
+    learnt = strategy.update(probe, JOINT)
+    assert learnt is not None
+    assert learnt.values["reward"] == 0.0
+
+
+def test_a_baseline_leaves_the_first_round_without_blame() -> None:
+    strategy, probe = manas(baseline="average"), edge_probe(EdgeNet(SIZES))
+    strategy.update(probe, JOINT)
+    assert not any(row.any() for row in strategy.agents.blame)
+    strategy.update(probe, JOINT)
+    assert any(row.any() for row in strategy.agents.blame)
+
+
+def test_step_and_exploration_follow_from_rounds_and_options() -> None:
+    short = make_strategy("manas", problem(100), {})
+    long = make_strategy("manas", problem(400), {})
+    assert isinstance(short, Manas)
+    assert isinstance(long, Manas)
+    assert isinstance(short.agents.sampling, Softmax)
+    assert isinstance(long.agents.sampling, Softmax)
+    assert short.agents.sampling.rate == pytest.approx(0.95 * np.sqrt(np.log(3) / 300))
+    assert short.agents.sampling.exploration == pytest.approx(1.05 * np.sqrt(3 * np.log(3) / 100))
+    assert short.agents.sampling.rate == pytest.approx(2 * long.agents.sampling.rate)
+
+
+def test_zipf_sampling_belongs_to_the_strategies_that_are_named_after_it() -> None:
+    assert isinstance(manas("manas-coordinated-zipf").agents.sampling, Zipf)
+    assert isinstance(linear("manas-ls").agents.sampling, Zipf)
+    assert isinstance(linear("manas-linear-softmax").agents.sampling, Softmax)
+
+
+def test_minds_change_when_there_are_more_losses_than_unknowns() -> None:
+    strategy, probe = linear(), edge_probe(EdgeNet(SIZES))
+    heard = listening(probe)
+    turns = strategy.turns.each_epoch
+    assert turns is not None
+    assert turns * strategy.together > sum(SIZES)
+    for _ in range(turns - 1):
+        strategy.update(probe, FROZEN)
+        assert not any(row.any() for row in strategy.agents.blame)
+    strategy.update(probe, FROZEN)
+    picks = np.array([row for call, _ in heard for row in call])
+    losses = np.array([loss for _, call in heard for loss in call])
+    onehot = [picks[:, [i]] == np.arange(size) for i, size in enumerate(SIZES)]
+    batches = np.repeat(np.eye(turns), strategy.together, axis=0)
+    design = np.concatenate([*onehot, batches], axis=1).astype(float)
+    found = np.linalg.lstsq(design, losses, rcond=None)[0]
+    for row, own in zip(strategy.agents.blame, np.split(found[:8] / 20.0, [3, 5]), strict=True):
+        assert row == pytest.approx(own - own.mean(), abs=1e-6)
+    favourite = strategy.agents.favourite()
+    best = [int(row.argmin()) for row in strategy.agents.blame]
+    assert problem().feasible.space.picks(favourite) == tuple(best)
+    assert strategy.beliefs()[0][best[0]] == pytest.approx(6 / 11)  # 1 / H_3
+
+
+def test_what_was_not_drawn_ranks_last() -> None:
+    strategy, probe = linear(samples=9), edge_probe(EdgeNet(SIZES))
+    few = Proposals(np.array([[0, 0, 0], [1, 1, 1]] * 4), [])
+    strategy.agents.propose = lambda *_: few  # type: ignore[method-assign]
+    for _ in range(strategy.turns.each_epoch or 0):
+        strategy.update(probe, FROZEN)
+    for i in (0, 2):
+        assert strategy.agents.blame[i].argmax() == 2
+        assert strategy.beliefs()[i].argmin() == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "times"), [("manas-ls", 1), ("manas-linear-softmax", 2 * 16)], ids=["ls", "softmax"]
+)
+def test_blame_for_ranks_is_the_last_estimate_and_for_softmax_the_sum_over_all_losses(
+    name: str, times: int
+) -> None:
+    strategy, probe = linear(name), edge_probe(EdgeNet(SIZES))
+    found = [np.array([0.5, -0.5, 0.0]), np.array([0.1, -0.1]), np.array([0.0, 1.0, -1.0])]
+    strategy.regression.solve = lambda: found  # type: ignore[method-assign]
+    strategy.regression.seen = lambda: [row < 2 for row in found]  # type: ignore[method-assign]
+    turns = strategy.turns.each_epoch or 0
+    assert turns * strategy.together == 16
+    for _ in range(2 * turns):
+        strategy.update(probe, FROZEN)
+    for row, own in zip(strategy.agents.blame, found, strict=True):
+        assert row == pytest.approx(times * own)
+
+
+def test_the_recommendation_may_be_a_draw() -> None:
+    strategy = manas(final="draw", **EXACT)
+    strategy.agents.learn([np.zeros(size) + 1e-12 for size in SIZES])
+    probe = edge_probe(EdgeNet(SIZES))
+    assert len({str(strategy.derive(probe)[0]) for _ in range(20)}) > 1
+    certain = manas(**EXACT)
+    certain.agents.learn([np.arange(size) + 1.0 for size in SIZES])
+    assert {str(certain.derive(probe)[0]) for _ in range(5)} == {
+        str(problem().feasible.space.architecture((0, 0, 0)))
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("manas", {"exploration": 1.5}, "exploration must lie between 0 and 1, got 1.5"),
+        ("manas", {"policy_rate": 0.0}, "must be above 0 and finite, got 0.0"),
+        ("manas", {"judged_by": "taste"}, "judged_by must be one of loss, error, got 'taste'"),
+        ("manas", {"final": "best"}, "final must be one of mode, draw, got 'best'"),
+        ("manas-ls", {"memory": 1.0}, "memory must be at least 0 and below 1, got 1.0"),
+        ("manas-ls", {"samples": 8}, "more than there are options in all"),
+        ("manas-ls", {"exploration": 0.1}, "has no option 'exploration'"),
+    ],
+)
+def test_options_that_make_no_sense(name: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        make_strategy(name, problem(), options)
+
+
+@pytest.mark.parametrize(("cells", "agents"), [(8, 112), (14, 196), (20, 280)])
+def test_every_edge_of_unique_cells_has_its_own_agent(cells: int, agents: int) -> None:
+    feasible = darts_space(cells=cells, variant="unique").feasible()
+    found = make_strategy("manas", Problem(feasible, {}, 100, 0), {})
+    assert len(found.beliefs()) == agents
+    assert {len(row) for row in found.beliefs()} == {8}
