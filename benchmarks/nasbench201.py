@@ -57,7 +57,12 @@ SPARSE = ("gdas", "reinforce", "proxyless", "parsec", "advantage")
 JUDGES = ("gdas", "reinforce", "parsec", "advantage")
 """Strategies that can choose the best network they saw."""
 
-GOAL = 93.5
+OPTIONS: dict[str, dict[str, Any]] = {"shapley": {"permutations": 10}}
+"""The paper's setting, where the usual one would depend on how many steps fit into the time."""
+
+GOALS = {"advantage": (93.5, 10), "shapley": (93.7, 15)}
+"""Median test accuracy and the minutes that a search with its warm-up may take."""
+
 _MARKS = 12
 _TIMED = 6
 
@@ -134,6 +139,7 @@ def make_search(
         weight_rate=setting.rate,
         nodes=family.nodes,
         tables=family.tables,
+        chance_loss=bundle.task.chance_loss,
     )
     strategy = make_strategy(trial.strategy, problem, options)
     rng = np.random.default_rng(trial.seed)
@@ -188,7 +194,7 @@ def run_trial(setting: Setting, trial: Trial, file: Path) -> list[dict[str, Any]
     torch.set_num_threads(setting.threads)
     bundle = bundle_of(setting, trial.seed)
     steps = _steps_within(setting, trial, bundle, file)
-    options = {"final": "process-best"} if trial.strategy in JUDGES else {}
+    options = {"final": "process-best"} if trial.strategy in JUDGES else options_of(trial)
     begun = time.perf_counter()
     # As many steps as a warm-up that is over: the second half of the learning rate's cosine.
     plan = replace(steps, warmup=steps.joint)
@@ -228,7 +234,8 @@ def run_trial(setting: Setting, trial: Trial, file: Path) -> list[dict[str, Any]
 def _steps_within(setting: Setting, trial: Trial, bundle: Bundle[ImageEncoder], file: Path) -> Plan:
     """How many steps fit into the time, measured by taking a few."""
     trained = Plan(_TIMED, _TIMED, _TIMED)
-    search = continued(make_search(setting, trial, bundle, trained, {}), file, zero=trial.zero)
+    search = make_search(setting, trial, bundle, trained, options_of(trial))
+    continued(search, file, zero=trial.zero)
     turns, spent = search.strategy.turns, {"joint": 0.0, "frozen": 0.0}
     rests = turns.phase == "frozen" and turns.each_epoch != 0
     for clock in trained.clocks(_TIMED):
@@ -250,6 +257,10 @@ def _steps_within(setting: Setting, trial: Trial, bundle: Bundle[ImageEncoder], 
     seconds_a_round = epoch * spent["joint"] + turns.each_epoch * spent["frozen"]
     rounds = max(1, round(setting.seconds / seconds_a_round))
     return Plan(0, rounds * epoch, rounds * turns.each_epoch, rounds)
+
+
+def options_of(trial: Trial) -> dict[str, Any]:
+    return OPTIONS.get(trial.strategy, {})
 
 
 def _entropy(search: Search) -> float:
@@ -394,18 +405,23 @@ def workers(jobs: int, *, quick: bool) -> Executor:
 
 
 def _targets(rows: list[dict[str, Any]]) -> Iterator[Target]:
-    own = [
-        row
-        for row in rows
-        if row["strategy"] == "advantage" and row["final"] == "argmax" and not row["zero"]
-    ]
-    if own:
-        found = median(row["test_accuracy"] for row in own)
-        yield Target(
-            f"advantage: median test accuracy of at least {GOAL}", f"{found:.2f}", found >= GOAL
-        )
-        longest = max(row["minutes"] + row["warmup_minutes"] for row in own)
-        yield Target("a search with its warm-up within 10 minutes", f"{longest:.1f}", longest <= 10)
+    for name, (goal, minutes) in GOALS.items():
+        own = [
+            row
+            for row in rows
+            if row["strategy"] == name and row["final"] == "argmax" and not row["zero"]
+        ]
+        if own:
+            found = median(row["test_accuracy"] for row in own)
+            yield Target(
+                f"{name}: median test accuracy of at least {goal}", f"{found:.2f}", found >= goal
+            )
+            longest = max(row["minutes"] + row["warmup_minutes"] for row in own)
+            yield Target(
+                f"{name}: a search with its warm-up within {minutes} minutes",
+                f"{longest:.1f}",
+                longest <= minutes,
+            )
 
 
 if __name__ == "__main__":
