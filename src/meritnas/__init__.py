@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from meritnas.families.darts import DartsSpace, darts_space
     from meritnas.families.nasbench201 import Nasbench201Space, nasbench201_space
     from meritnas.families.nasbench201_table import NASBench201Table, nasbench201_table
+    from meritnas.families.recurrent import RecurrentSpace, recurrent_space
     from meritnas.families.table_inputs import TableInputs
     from meritnas.families.tabular import PAPER_WIDTHS, TabularSpace, tabular_space
     from meritnas.result import SearchResult
@@ -42,6 +43,7 @@ __all__ = [
     "NASRegressor",
     "Nasbench201Space",
     "Predictor",
+    "RecurrentSpace",
     "SearchResult",
     "ShapleyValues",
     "SpaceError",
@@ -54,6 +56,7 @@ __all__ = [
     "load_predictor",
     "nasbench201_space",
     "nasbench201_table",
+    "recurrent_space",
     "resume",
     "retrain",
     "search",
@@ -75,6 +78,7 @@ _MODULES = {
         "UsageError",
     ),
     "meritnas.families.darts": ("DartsSpace", "darts_space"),
+    "meritnas.families.recurrent": ("RecurrentSpace", "recurrent_space"),
     "meritnas.families.nasbench201": ("Nasbench201Space", "nasbench201_space"),
     "meritnas.families.nasbench201_table": ("NASBench201Table", "nasbench201_table"),
     "meritnas.families.table_inputs": ("TableInputs",),

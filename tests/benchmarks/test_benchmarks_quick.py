@@ -31,6 +31,7 @@ ARGUMENTS = {
         *["--strategies", "advantage,random,shapley,manas-ls", "--no-zero"],
     ],
     "credit_fidelity": [*CIFAR, "--seeds", "0", "--figure", "fidelity.png"],
+    "recurrent_speed": [],
     "shapley_ablation": [*CIFAR, "--seeds", "0"],
     "shapley_speed": [],
     "shapley_variance": [],

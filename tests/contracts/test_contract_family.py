@@ -10,6 +10,7 @@ from torch import Tensor
 from meritnas import TableInputs, TabularSpace, tabular_space
 from meritnas.families.darts import DartsSpace, darts_space
 from meritnas.families.nasbench201 import Nasbench201Space, nasbench201_space
+from meritnas.families.recurrent import RecurrentSpace, recurrent_space
 from meritnas.supernet.supernet import Supernet
 
 
@@ -44,6 +45,14 @@ def cell_case(name: str, family: Nasbench201Space | DartsSpace, **facts: bool) -
     return Case(name, family, inputs, make, **facts)
 
 
+def recurrent_case(name: str, family: RecurrentSpace) -> Case:
+    def inputs(rows: int, seed: int) -> Tensor:
+        generator = torch.Generator().manual_seed(seed)
+        return torch.randint(family.vocabulary, (rows, 4), generator=generator)
+
+    return Case(name, family, inputs, idle=True)  # a unit of a relu may be off for every word
+
+
 GREY, COLOUR = (1, 8, 8), (3, 8, 8)
 CELL_CASES = (
     cell_case("nasbench201", nasbench201_space(3, 4, 1, image=COLOUR), idle=True),
@@ -72,6 +81,9 @@ CASES = (
     tabular_case(
         "several embedding widths", tabular_space(TableInputs(1, (2, 30, 2, 7, 30)), 1, 2, (4, 9))
     ),
+    recurrent_case("recurrent", recurrent_space(7, 5)),
+    recurrent_case("recurrent, one node", recurrent_space(3, 2, 1)),
+    recurrent_case("recurrent as in DARTS", recurrent_space(6, 4, 4, 1)),
     tabular_case("one category column", tabular_space(TableInputs(0, (4,)), 1, 1, (2, 5))),
 )
 

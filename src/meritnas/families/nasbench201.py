@@ -16,6 +16,7 @@ from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.drop_path import DropPath
 from meritnas.families.family import Family, keep, seeded
 from meritnas.families.image_size import ImageShape, check_image, halved
+from meritnas.families.node_text import NodeText
 from meritnas.families.operations import (
     CHILD,
     NONE,
@@ -94,7 +95,7 @@ class Nasbench201Space(Family):
                 )
                 for (node, source), names in zip(EDGES, self.options, strict=True)
             ),
-            Nasbench201Text(),
+            NodeText("cell of NAS-Bench-201", EDGES, SKIP),
         )
 
     @property
@@ -226,33 +227,6 @@ class Nasbench201Space(Family):
     def restrict(self, kept: Sequence[np.ndarray]) -> Nasbench201Space:
         """The same network with fewer operations to choose from."""
         return replace(self, options=keep(self.options, kept))
-
-
-@dataclass(frozen=True)
-class Nasbench201Text:
-    """`|op~0|+|op~0|op~1|+|op~0|op~1|op~2|`: the operations of each node and their sources."""
-
-    def format(self, options: Sequence[str]) -> str:
-        """Nodes joined by +."""
-        nodes: dict[int, str] = {}
-        for (node, source), name in zip(EDGES, options, strict=True):
-            nodes[node] = nodes.get(node, "|") + f"{name}~{source}|"
-        return "+".join(nodes.values())
-
-    def parse(self, text: str) -> tuple[str, ...]:
-        """The operations by edge."""
-        example = self.format(OPERATIONS[1:2] * len(EDGES))
-        wrong = SpaceError(f"'{text}' is no cell of NAS-Bench-201, which is written like {example}")
-        found: dict[tuple[int, str], str] = {}
-        for number, part in enumerate(text.strip().split("+"), start=1):
-            for edge in part.strip().strip("|").split("|"):
-                name, _, source = edge.strip().partition("~")
-                if (number, source) in found:
-                    raise wrong
-                found[number, source] = name
-        if set(found) != {(node, str(source)) for node, source in EDGES}:
-            raise wrong
-        return tuple(found[node, str(source)] for node, source in EDGES)
 
 
 class _Residual(nn.Module):
