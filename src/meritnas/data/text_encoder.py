@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from meritnas.data.words import UNKNOWN, Level, join_words, split_text
+from meritnas.errors import DataError
+
+
+@dataclass(frozen=True)
+class TextEncoder:
+    """Words, or characters, and their numbers.
+
+    Attributes:
+        words: The vocabulary; a word's number is its place. `<unk>` comes first.
+        level: What a text is made of.
+    """
+
+    words: tuple[str, ...]
+    level: Level
+
+    @classmethod
+    def fit(cls, train: Sequence[str], level: Level, most: int = 10_000) -> TextEncoder:
+        """The most frequent words of the training part, the earlier in the alphabet if equal.
+
+        Args:
+            train: Words in order.
+            level: What they are.
+            most: The largest vocabulary, `<unk>` included.
+        """
+        if most < 2:
+            raise DataError(f"a vocabulary needs at least 2 words, <unk> and another, got {most}")
+        counts = Counter(train)
+        counts.pop(UNKNOWN, None)
+        ranked = sorted(counts, key=lambda word: (-counts[word], word))
+        return cls((UNKNOWN, *ranked[: most - 1]), level)
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Word -> its number."""
+        return {word: number for number, word in enumerate(self.words)}
+
+    def transform(self, words: Sequence[str]) -> Tensor:
+        """Numbers int64 [n] of words; 0 for what the vocabulary does not have."""
+        return torch.tensor([self.numbers.get(word, 0) for word in words], dtype=torch.int64)
+
+    def read(self, text: str) -> Tensor:
+        """Numbers of a text as someone types it; no `<eos>` at its end."""
+        words = split_text(text, self.level)
+        return self.transform(words[:-1] if self.level == "word" else words)
+
+    def write(self, numbers: Sequence[int]) -> str:
+        """The text that numbers stand for."""
+        return join_words([self.words[number] for number in numbers], self.level)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Nothing."""
+        return []
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for `from_json`."""
+        return {"kind": "text", "words": list(self.words), "level": self.level}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> TextEncoder:
+        """The encoder that gave this data."""
+        return cls(tuple(data["words"]), data["level"])
