@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from meritnas.data.text_encoder import TextEncoder
 from meritnas.data.text_source import load_text
-from meritnas.data.text_windows import columns, windows
+from meritnas.data.text_windows import continuing
 from meritnas.data.words import split_text
 from meritnas.errors import DataError
 
@@ -123,19 +123,21 @@ def test_what_is_written_reads_the_same() -> None:
     assert encoder.read(encoder.write(numbers.tolist())).tolist() == numbers.tolist()
 
 
-@given(st.integers(2, 200), st.integers(1, 50))
-def test_every_word_of_a_window_is_followed_by_its_target(length: int, size: int) -> None:
-    numbers = torch.arange(length)
-    for inputs, target in (windows(numbers, size), columns(numbers, size)):
-        assert inputs.shape == target.shape
-        assert torch.equal(target, inputs + 1)
-        assert torch.equal(inputs.flatten(), torch.arange(inputs.numel()))
-        assert int(target.max()) < length
-    assert windows(numbers, size)[0].shape[1] == min(size, length - 1)
-    assert columns(numbers, size)[0].shape[0] == min(size, length - 1)
+@given(st.integers(2, 300), st.integers(1, 20), st.integers(1, 20))
+def test_batches_of_pieces_go_on_where_the_last_ones_ended(
+    length: int, count: int, steps: int
+) -> None:
+    inputs, target = continuing(torch.arange(length), count, steps)
+    assert torch.equal(target, inputs + 1)
+    assert int(target.max()) < length
+    count = min(count, length - 1)
+    assert len(inputs) % count == 0
+    assert torch.equal(inputs[count:, 0], inputs[:-count, -1] + 1)
+    assert len(inputs.unique()) == inputs.numel()
+    # Nothing but the end of each stretch is left out.
+    assert length - 1 - inputs.numel() < count * (inputs.shape[1] + 1)
 
 
 def test_a_single_word_has_none_to_predict() -> None:
-    for make in (windows, columns):
-        with pytest.raises(DataError, match="a text of 1 words has none to predict"):
-            make(torch.tensor([3]), 4)
+    with pytest.raises(DataError, match="a text of 1 words has none to predict"):
+        continuing(torch.tensor([3]), 4, 4)

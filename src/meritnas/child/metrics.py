@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from sklearn import metrics
-from torch import Tensor
+from torch import Tensor, nn
 
+from meritnas.child.train import loss_on, outputs_of
+from meritnas.data.bundle import Part
 from meritnas.data.task import Task
+
+_LARGEST_LOSS = 500.0
+"""Perplexities beyond this have no meaning, and soon no number."""
 
 
 def score(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
@@ -40,9 +47,17 @@ def score(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
     return result
 
 
+def scores_on(module: nn.Module, task: Task, part: Part) -> dict[str, float]:
+    """How good a network is on a part; of a language model its perplexity and log_loss."""
+    if task.kind == "language":
+        loss = loss_on(module, part, task.loss)
+        return {"perplexity": math.exp(min(loss, _LARGEST_LOSS)), "log_loss": loss}
+    return score(task, outputs_of(module, part.inputs), part.target)
+
+
 def main_metric(task: Task) -> str:
     """The score that a summary names first."""
-    return "r2" if task.kind == "regression" else "accuracy"
+    return {"regression": "r2", "language": "perplexity"}.get(task.kind, "accuracy")
 
 
 def _balanced_accuracy(truth: np.ndarray, guess: np.ndarray) -> float:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from meritnas.child.metrics import score
+from meritnas.child.metrics import scores_on
 from meritnas.child.race import Race, Training, best_of
-from meritnas.child.train import Trained, outputs_of, train_child
+from meritnas.child.train import Trained, train_child
 from meritnas.data.bundle import AnyBundle
 from meritnas.families.family import Family
 from meritnas.search.recipe import TrainRecipe
@@ -187,7 +187,5 @@ def _result(training: Training, trained: Trained, bundle: AnyBundle) -> dict[str
         "best_epoch": trained.best_epoch,
         "train_losses": list(trained.train_losses),
         "valid_losses": list(trained.valid_losses),
-        "test": score(bundle.task, outputs_of(trained.module, test.inputs), test.target)
-        if len(test)
-        else {},
+        "test": scores_on(trained.module, bundle.task, test) if len(test) else {},
     }

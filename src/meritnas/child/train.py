@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from meritnas.data.bundle import Part
 from meritnas.data.pieces import rows_at_once
-from meritnas.data.stream import Batch, BatchStream
+from meritnas.data.stream import Batch, ContinuingStream, make_stream
 from meritnas.errors import DivergedError, UsageError
 from meritnas.families.drop_path import ramp_drop_paths
 from meritnas.families.family import seeded
@@ -27,6 +27,15 @@ class HasAuxiliaryHead(Protocol):
 
     def both(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """The outputs [n, outputs], and those of the auxiliary head [n, outputs]."""
+        ...
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """A network that reads words in order."""
+
+    def advance(self, inputs: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """(outputs, the state after the last word), from a state or a fresh one."""
         ...
 
 
@@ -79,7 +88,7 @@ def train_child(
             f"auxiliary={recipe.auxiliary} needs a network with an auxiliary head (a method "
             f"`both`), got a {type(module).__name__}; set auxiliary to 0"
         )
-    stream = BatchStream(train, recipe.batch_size, seed, recipe.augment)
+    stream = make_stream(train, recipe.batch_size, seed, recipe.augment)
     optimizer = make_optimizer(module, recipe)
     parameters = list(module.parameters())
     weights = [param.detach() for param in parameters]
@@ -111,9 +120,7 @@ def train_child(
                 done += 1
             train_losses.append(float(total) / stream.steps_per_epoch)
             kept = average.module_like(module)
-            valid_losses.append(
-                float(loss(outputs_of(kept, valid.inputs), valid.target, valid.weights))
-            )
+            valid_losses.append(loss_on(kept, valid, loss))
             if not math.isfinite(train_losses[-1] + valid_losses[-1]):
                 raise DivergedError
             if valid_losses[-1] < best_loss:
@@ -130,12 +137,23 @@ def _step_losses(
 ) -> tuple[Tensor, Tensor]:
     """A batch's loss, and what is minimised: the same, or with the auxiliary head's added."""
     if not auxiliary:
-        value = loss(module(batch.inputs), batch.target, batch.weights)
+        value = loss(_outputs(module, batch), batch.target, batch.weights)
         return value, value
     assert isinstance(module, HasAuxiliaryHead)
     outputs, helping = module.both(batch.inputs)
     value = loss(outputs, batch.target, batch.weights)
     return value, value + auxiliary * loss(helping, batch.target, batch.weights)
+
+
+def _outputs(module: nn.Module, batch: Batch) -> Tensor:
+    """What a network says; where batches continue each other, it goes on where it was."""
+    if batch.carry is None:
+        outputs: Tensor = module(batch.inputs)
+        return outputs
+    assert isinstance(module, Remembers)
+    outputs, state = module.advance(batch.inputs, batch.carry.state)
+    batch.carry.state = state.detach()  # truncated back-propagation through time
+    return outputs
 
 
 class _Average:
@@ -175,6 +193,27 @@ def make_optimizer(module: nn.Module, recipe: TrainRecipe) -> torch.optim.Optimi
         weight_decay=recipe.gradient_decay,
         fused=fused,
     )
+
+
+@torch.no_grad()
+def loss_on(module: nn.Module, part: Part, loss: Loss) -> float:
+    """The mean loss on a part; pieces of a text that continue each other are read as a whole."""
+    was_training = module.training
+    module.eval()
+    total = 0.0
+    if part.columns is None:
+        some = rows_at_once(part.inputs)
+        slices = [part.slice(start, start + some) for start in range(0, len(part), some)]
+        batches = [Batch(one.inputs, one.target, one.weights) for one in slices]
+    else:
+        stream = ContinuingStream(part)
+        batches = [stream.next() for _ in range(stream.steps_per_epoch)]
+    with seeded(0):
+        for batch in batches:
+            value = loss(_outputs(module, batch), batch.target, batch.weights)
+            total += float(value) * len(batch.target)
+    module.train(was_training)
+    return total / sum(len(batch.target) for batch in batches)
 
 
 @torch.no_grad()

@@ -16,25 +16,30 @@ from meritnas.data.labels import guess_note, rarity_note
 from meritnas.data.source import Source
 from meritnas.data.split import Split, split_rows
 from meritnas.data.task import Task
+from meritnas.data.text_encoder import TextEncoder
 from meritnas.errors import DataError
 
-EncoderT = TypeVar("EncoderT", bound=TableEncoder | ImageEncoder, covariant=True)
+EncoderT = TypeVar("EncoderT", bound=TableEncoder | ImageEncoder | TextEncoder, covariant=True)
 
 
 @dataclass(frozen=True)
 class Part:
-    """Encoded rows of a table, or encoded images.
+    """Encoded rows of a table, encoded images, or pieces of a text.
 
     Attributes:
         inputs: Float32 [n, width], laid out as `TableEncoder.transform` says; for images
-            [n, c, h, w] as `ImageEncoder.transform` says.
-        target: [n], float32 for binary and regression, int64 for multiclass.
+            [n, c, h, w] as `ImageEncoder.transform` says; pieces of a text int64 [n, steps].
+        target: [n], float32 for binary and regression, int64 for multiclass; for a text the words
+            that follow, int64 [n, steps].
         weights: Float32 [n], how much each row counts, 1 on average; None where all count alike.
+        columns: Where pieces continue each other: piece k + columns goes on where piece k ends.
+            None for rows that have no order.
     """
 
     inputs: Tensor
     target: Tensor
     weights: Tensor | None = None
+    columns: int | None = None
 
     def __len__(self) -> int:
         return len(self.target)
@@ -47,7 +52,7 @@ class Part:
     def to(self, device: torch.device | str) -> Part:
         """Returns the part with its tensors on a device."""
         weights = None if self.weights is None else self.weights.to(device)
-        return Part(self.inputs.to(device), self.target.to(device), weights)
+        return Part(self.inputs.to(device), self.target.to(device), weights, self.columns)
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ class Bundle(Generic[EncoderT]):
         return replace(self, train=train, valid=valid, test=test)
 
 
-AnyBundle = Bundle[TableEncoder] | Bundle[ImageEncoder]
+AnyBundle = Bundle[TableEncoder] | Bundle[ImageEncoder] | Bundle[TextEncoder]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -15,20 +15,33 @@ _AUGMENT_SEED = 0x9E3779B9
 """Sets the changes to images apart from the orders; below 2**32, as torch ignores what is above."""
 
 
+@dataclass
+class Carry:
+    """What a network remembers from one batch to the next.
+
+    Attributes:
+        state: [b, width], after the batch before; None at the beginning.
+    """
+
+    state: Tensor | None = None
+
+
 @dataclass(frozen=True)
 class Batch:
     """Some rows of a part.
 
     Attributes:
-        inputs: Encoded rows, float32 [b, width], or images [b, channels, height, width] with
-            their channels last in memory, as convolutions like them.
-        target: Encoded targets [b].
+        inputs: Encoded rows, float32 [b, width], images [b, channels, height, width] with
+            their channels last in memory, as convolutions like them, or words int64 [b, steps].
+        target: Encoded targets [b], or the words that follow [b, steps].
         weights: How much each row counts [b], or None where all count alike.
+        carry: Where batches continue each other, what is carried on; else None.
     """
 
     inputs: Tensor
     target: Tensor
     weights: Tensor | None = None
+    carry: Carry | None = None
 
     def first(self, rows: int) -> Batch:
         """Returns the batch's first rows."""
@@ -44,6 +57,27 @@ def joined(batches: Sequence[Batch]) -> Batch:
     target = torch.cat([batch.target for batch in batches])
     weights = [batch.weights for batch in batches if batch.weights is not None]
     return Batch(inputs, target, torch.cat(weights) if weights else None)
+
+
+class Stream(Protocol):
+    """Endless batches of a part."""
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Number of batches in an epoch, at least 1."""
+        ...
+
+    def next(self) -> Batch:
+        """Returns the next batch; a new epoch starts by itself."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns where the stream stands."""
+        ...
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continues where the stream that gave `state` stood."""
+        ...
 
 
 class BatchStream:
@@ -131,6 +165,80 @@ class BatchStream:
         order = torch.randperm(len(self._part), generator=self._generator)
         self._order = order.to(self._part.inputs.device)
         self._position = 0
+
+
+class ContinuingStream:
+    """Endless batches of pieces of a text in their order; what a network remembers goes along.
+
+    The state is carried from batch to batch and forgotten where the text begins again.
+
+    Args:
+        part: Pieces that continue each other.
+    """
+
+    def __init__(self, part: Part) -> None:
+        if not part.columns or len(part) < part.columns:
+            raise DataError(
+                f"a part of {len(part)} pieces in {part.columns} columns does not continue itself; "
+                "give as many pieces as columns at least"
+            )
+        self._part = part
+        self._columns = part.columns
+        self._step = 0
+        self._carry = Carry()
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Number of windows from the text's beginning to its end."""
+        return len(self._part) // self._columns
+
+    def next(self) -> Batch:
+        """Returns the next window of all columns."""
+        if self._step == self.steps_per_epoch:
+            self._step = 0
+        if self._step == 0:
+            self._carry = Carry()
+        first = self._step * self._columns
+        self._step += 1
+        some = self._part.slice(first, first + self._columns)
+        return Batch(some.inputs, some.target, some.weights, self._carry)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Returns where the stream stands and what is carried on."""
+        state = self._carry.state
+        return {
+            "step": self._step,
+            "rows": len(self._part),
+            "carried": None if state is None else state.clone(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continues where the stream that gave `state` stood.
+
+        Raises:
+            DataError: That stream had another number of pieces.
+        """
+        if int(state["rows"]) != len(self._part):
+            raise DataError(
+                f"the saved stream has rows={state['rows']} but this one rows={len(self._part)}; "
+                "resume with the data of the saved run"
+            )
+        self._step = int(state["step"])
+        carried = state["carried"]
+        device = self._part.inputs.device
+        self._carry = Carry(None if carried is None else carried.to(device))
+
+
+def make_stream(
+    part: Part, batch_size: int, seed: int, augment: Augment | None = None
+) -> BatchStream | ContinuingStream:
+    """Returns batches to train on: in random order, or of a text as it goes on.
+
+    A text has as many columns as its batches have rows, whatever the batch size here.
+    """
+    if part.columns is not None:
+        return ContinuingStream(part)
+    return BatchStream(part, batch_size, seed, augment)
 
 
 def _rows(inputs: Tensor, rows: Tensor) -> Tensor:

@@ -21,28 +21,34 @@ class Task:
 
     Attributes:
         kind: "binary" has one logit for the second class, "multiclass" one logit for each class,
-            "regression" one number on the standardised scale.
+            "regression" one number on the standardised scale, "language" one logit for each word
+            that may follow.
         target: Name of the target column.
         classes: The labels as they are in the table, sorted; empty for regression.
         mean: Mean of a regression target over the train rows, else 0.
         scale: Standard deviation of a regression target over the train rows, else 1.
+        words: How many words there are in a language, else 0.
     """
 
-    kind: Literal["binary", "multiclass", "regression"]
+    kind: Literal["binary", "multiclass", "regression", "language"]
     target: str
     classes: tuple[Label, ...] = ()
     mean: float = 0.0
     scale: float = 1.0
+    words: int = 0
 
     @property
     def outputs(self) -> int:
-        """Number of outputs a network needs: 1, or one for each of several classes."""
+        """Number of outputs a network needs: 1, or one for each of several classes or words."""
+        if self.kind == "language":
+            return self.words
         return len(self.classes) if self.kind == "multiclass" else 1
 
     @property
     def chance_loss(self) -> float:
         """The loss of equal probabilities, ln(classes); of the mean of a regression target, 1."""
-        return math.log(len(self.classes)) if self.classes else 1.0
+        choices = self.words or len(self.classes)
+        return math.log(choices) if choices > 1 else 1.0
 
     @classmethod
     def find(cls, values: pd.Series, train_rows: np.ndarray, kind: str | None = None) -> Task:
@@ -103,8 +109,8 @@ class Task:
         """Returns the mean loss, a scalar.
 
         Args:
-            outputs: What the network says [n, outputs].
-            target: Encoded targets [n].
+            outputs: What the network says [n, outputs]; of words [n, steps, outputs].
+            target: Encoded targets [n]; words [n, steps].
             weights: How much each row counts [n], 1 on average over the part; None for 1 each.
         """
         reduction = "mean" if weights is None else "none"
@@ -114,6 +120,8 @@ class Task:
             )
         elif self.kind == "multiclass":
             losses = functional.cross_entropy(outputs, target, reduction=reduction)
+        elif self.kind == "language":
+            losses = functional.cross_entropy(outputs.flatten(0, 1), target.flatten())
         else:
             losses = functional.mse_loss(outputs[:, 0], target, reduction=reduction)
         return losses if weights is None else (losses * weights).mean()
@@ -121,13 +129,16 @@ class Task:
     def score(self, outputs: Tensor, target: Tensor, weights: Tensor | None = None) -> Tensor:
         """Returns how good predictions are, a scalar of at most 1.
 
-        The share of rows recognised; for numbers the share of variance explained (R^2).
+        The share of rows recognised; for numbers the share of variance explained (R^2); for words
+        the probability of what follows, as a geometric mean (1 / perplexity).
 
         Args:
             outputs: What the network says [n, outputs].
             target: Encoded targets [n].
             weights: How much each row counts [n]; None for 1 each.
         """
+        if self.kind == "language":
+            return torch.exp(-self.loss(outputs, target))
         counts = torch.ones_like(target, dtype=torch.float32) if weights is None else weights
         if self.kind == "regression":
             middle = (target * counts).sum() / counts.sum()
@@ -170,11 +181,17 @@ class Task:
             "classes": list(self.classes),
             "mean": self.mean,
             "scale": self.scale,
+            "words": self.words,
         }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Task:
         """Returns the task that `to_json` gave, labels of the same types."""
         return cls(
-            value["kind"], value["target"], tuple(value["classes"]), value["mean"], value["scale"]
+            value["kind"],
+            value["target"],
+            tuple(value["classes"]),
+            value["mean"],
+            value["scale"],
+            value.get("words", 0),
         )

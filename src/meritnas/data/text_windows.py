@@ -5,38 +5,29 @@ from torch import Tensor
 from meritnas.errors import DataError
 
 
-def windows(numbers: Tensor, steps: int) -> tuple[Tensor, Tensor]:
-    """A text in pieces that stand for themselves: (words, the words that follow them).
+def continuing(numbers: Tensor, columns: int, steps: int) -> tuple[Tensor, Tensor]:
+    """A text in equal stretches side by side, cut into pieces that continue each other.
+
+    Piece k + columns goes on where piece k ends, so that batches of `columns` pieces in order are
+    windows that move along all stretches at once.
 
     Args:
         numbers: Int64 [n], the text.
-        steps: Words of a piece. The last words that fill no piece are left out; a text that is
-            shorter than a piece is one.
+        columns: How many stretches; fewer for a text with fewer words.
+        steps: Words of a piece; fewer where a stretch is shorter.
 
     Returns:
-        Two tensors int64 [pieces, steps].
+        Words and the words that follow them: two tensors int64 [pieces, steps].
     """
-    steps = min(steps, len(numbers) - 1)
-    if steps < 1:
+    columns = min(columns, len(numbers) - 1)
+    if columns < 1:
         raise DataError(f"a text of {len(numbers)} words has none to predict; give at least 2")
-    pieces = (len(numbers) - 1) // steps
-    used = pieces * steps
-    return numbers[:used].view(pieces, steps), numbers[1 : used + 1].view(pieces, steps)
+    length = (len(numbers) - 1) // columns
+    steps = min(steps, length)
+    used = length - length % steps
 
+    def cut(first: int) -> Tensor:
+        stretches = numbers[first : first + columns * length].view(columns, length)[:, :used]
+        return stretches.reshape(columns, -1, steps).transpose(0, 1).reshape(-1, steps)
 
-def columns(numbers: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """A text in equal stretches, side by side: (words, the words that follow them).
-
-    Args:
-        numbers: Int64 [n], the text.
-        count: How many stretches; fewer for a text with fewer words.
-
-    Returns:
-        Two tensors int64 [count, length].
-    """
-    count = min(count, len(numbers) - 1)
-    if count < 1:
-        raise DataError(f"a text of {len(numbers)} words has none to predict; give at least 2")
-    length = (len(numbers) - 1) // count
-    used = count * length
-    return numbers[:used].view(count, length), numbers[1 : used + 1].view(count, length)
+    return cut(0), cut(1)

@@ -12,7 +12,7 @@ from meritnas.data.bundle import AnyBundle, Bundle, Outline, encode_table
 from meritnas.data.encoder import TableEncoder
 from meritnas.data.image_encoder import ImageEncoder
 from meritnas.data.source import Source
-from meritnas.data.stream import BatchStream
+from meritnas.data.stream import BatchStream, make_stream
 from meritnas.data.task import Task
 from meritnas.families.darts import DartsSpace
 from meritnas.families.family import Family
@@ -184,7 +184,7 @@ def make_search(
     """
     recipe = settings.recipe
     supernet = make_supernet(settings, ground.searched)
-    train = BatchStream(bundle.train, recipe.batch_size, settings.seed, recipe.augment)
+    train = make_stream(bundle.train, recipe.batch_size, settings.seed, recipe.augment)
     judged_rows = recipe.batch_size
     if settings.cells is None:
         judged_rows = max(judged_rows, _LEAST_JUDGED_ROWS)

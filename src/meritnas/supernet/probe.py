@@ -10,10 +10,10 @@ from torch import Tensor
 
 from meritnas.data.bundle import Part
 from meritnas.data.pieces import rows_at_once
-from meritnas.data.stream import Batch, BatchStream, joined
+from meritnas.data.stream import Batch, Stream, joined
 from meritnas.errors import DivergedError
 from meritnas.supernet.gates import Gates, one_path
-from meritnas.supernet.supernet import Supernet, module_of
+from meritnas.supernet.supernet import Recurrent, Supernet, module_of
 
 Loss = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 """(outputs [n, outputs], target [n], weights of the rows [n] or None) -> mean loss, or score."""
@@ -38,8 +38,8 @@ class Probe:
         self,
         supernet: Supernet,
         loss: Loss,
-        train: BatchStream,
-        valid: BatchStream,
+        train: Stream,
+        valid: Stream,
         held: Part,
         score: Loss | None = None,
     ) -> None:
@@ -79,9 +79,20 @@ class Probe:
         return joined(batches)
 
     def loss(self, gates: Gates, batch: Batch, weights: Mapping[str, Tensor]) -> Tensor:
-        """The loss under gates with these tensors in place of the supernet's parameters."""
+        """The loss under gates with these tensors in place of the supernet's parameters.
+
+        Where batches continue each other, what the network remembers is carried on, but no gradient
+        (truncated back-propagation through time).
+        """
         self.passes += 1
-        return self._loss(self._supernet(batch.inputs, gates, weights), batch.target, batch.weights)
+        if batch.carry is None:
+            outputs = self._supernet(batch.inputs, gates, weights)
+        else:
+            assert isinstance(self._supernet, Recurrent)
+            carry = batch.carry
+            outputs, state = self._supernet.advance(batch.inputs, gates, weights, carry.state)
+            carry.state = state.detach()
+        return self._loss(outputs, batch.target, batch.weights)
 
     def weights(self) -> dict[str, Tensor]:
         """The supernet's weights by name, as constants: views without a gradient, not copies."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
@@ -50,6 +50,21 @@ class Supernet(Protocol):
 
     def extract(self, picks: Sequence[int]) -> dict[str, Tensor]:
         """Copies of one architecture's weights under the names of its stand-alone child."""
+        ...
+
+
+@runtime_checkable
+class Recurrent(Protocol):
+    """A supernet that reads words in order and remembers."""
+
+    def advance(
+        self,
+        inputs: Tensor,
+        gates: Gates,
+        weights: Mapping[str, Tensor] | None = None,
+        state: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """(outputs, the state after the last word), from a state or a fresh one."""
         ...
 
 

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from meritnas import recurrent_space
+from meritnas.child.metrics import main_metric, scores_on
+from meritnas.child.train import loss_on, train_child
+from meritnas.data.bundle import Bundle, Part
+from meritnas.data.stream import BatchStream, ContinuingStream, make_stream
+from meritnas.data.text_bundle import encode_text
+from meritnas.data.text_encoder import TextEncoder
+from meritnas.data.text_source import load_text
+from meritnas.errors import DataError
+from meritnas.search.loop import Search
+from meritnas.search.plan import Plan
+from meritnas.search.recipe import TrainRecipe
+from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.supernet.gates import one_path
+from meritnas.supernet.probe import Probe
+
+CELL = "|tanh~0|+|relu~0|sigmoid~1|+|identity~0|tanh~1|relu~2|"
+RECIPE = TrainRecipe(
+    learning_rate=0.02, batch_size=8, weight_decay=0.0, averaging=0.0, clip=1.0, dropout=0.0
+)
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle[TextEncoder]:
+    """Sentences whose last word is their first: who remembers can tell."""
+    rng = np.random.default_rng(0)
+    folder: Path = tmp_path_factory.mktemp("text")
+    lines = []
+    for _ in range(1500):
+        first = rng.choice(["a", "b", "c"])
+        lines.append(f"{first} then comes {first}, yes.")
+    (folder / "echo.txt").write_text("\n".join(lines))
+    return encode_text(load_text(folder / "echo.txt"), columns=8, steps=9)
+
+
+def test_a_text_becomes_three_parts_of_pieces(bundle: Bundle[TextEncoder]) -> None:
+    assert bundle.task.kind == "language"
+    assert bundle.task.outputs == len(bundle.encoder.words) == 10
+    assert bundle.train.columns == 8
+    assert bundle.valid.columns == bundle.test.columns == 10
+    assert bundle.train.inputs.shape[1] == bundle.valid.inputs.shape[1] == 9
+    assert main_metric(bundle.task) == "perplexity"
+
+
+def test_batches_go_on_where_they_were_and_begin_anew_with_the_text(
+    bundle: Bundle[TextEncoder],
+) -> None:
+    stream = make_stream(bundle.train, 999, 0)
+    assert isinstance(stream, ContinuingStream)
+    first, second = stream.next(), stream.next()
+    assert torch.equal(first.target[:, -1], second.inputs[:, 0])
+    assert first.carry is second.carry is not None
+    first.carry.state = torch.ones(8, 2)
+    saved = stream.state_dict()
+    other = make_stream(bundle.train, 8, 0)
+    other.load_state_dict(saved)
+    third, again = stream.next(), other.next()
+    assert torch.equal(third.inputs, again.inputs)
+    assert again.carry is not None
+    assert again.carry.state is not None
+    assert torch.equal(again.carry.state, torch.ones(8, 2))
+    for _ in range(stream.steps_per_epoch - 3):
+        stream.next()
+    begun = stream.next()
+    assert torch.equal(begun.inputs, first.inputs)
+    assert begun.carry is not None
+    assert begun.carry.state is None
+    with pytest.raises(DataError, match="resume with the data of the saved run"):
+        make_stream(bundle.test, 8, 0).load_state_dict(saved)
+
+
+def test_parts_without_order_are_shuffled_and_others_need_enough_pieces() -> None:
+    part = Part(torch.zeros(4, 3, dtype=torch.int64), torch.zeros(4, 3, dtype=torch.int64))
+    assert isinstance(make_stream(part, 2, 0), BatchStream)
+    with pytest.raises(DataError, match="a part of 4 pieces in 5 columns does not continue"):
+        ContinuingStream(Part(part.inputs, part.target, columns=5))
+
+
+def test_losses_know_nothing_at_first_and_a_trained_network_remembers(
+    bundle: Bundle[TextEncoder],
+) -> None:
+    space = recurrent_space(bundle.task.outputs, 16)
+    child = space.child(CELL)
+    before = loss_on(child, bundle.valid, bundle.task.loss)
+    assert before == pytest.approx(bundle.task.chance_loss, rel=0.05)
+    trained = train_child(
+        child, bundle.train, bundle.valid, bundle.task.loss, RECIPE, epochs=3, seed=0
+    )
+    # One of three words at the beginning of a sentence of eight is all that cannot be known.
+    least = np.log(3) / 8
+    assert least * 0.9 < trained.valid_loss < least + 0.1
+    scores = scores_on(trained.module, bundle.task, bundle.test)
+    assert scores["perplexity"] == pytest.approx(np.exp(scores["log_loss"]))
+    assert scores["log_loss"] < least + 0.1
+
+
+def test_reading_a_text_as_it_goes_on_is_not_reading_pieces(
+    bundle: Bundle[TextEncoder],
+) -> None:
+    child = recurrent_space(bundle.task.outputs, 8).child(CELL)
+    apart = Part(bundle.test.inputs, bundle.test.target)
+    assert loss_on(child, bundle.test, bundle.task.loss) != loss_on(child, apart, bundle.task.loss)
+
+
+@pytest.mark.parametrize("name", ["advantage", "darts", "shapley", "manas-ls", "random"])
+def test_a_search_carries_the_state_in_training_only(
+    name: str, bundle: Bundle[TextEncoder]
+) -> None:
+    space = recurrent_space(bundle.task.outputs, 8)
+    supernet = space.supernet(0)
+    train = make_stream(bundle.train, 8, 0)
+    valid = BatchStream(bundle.valid, 8, 1)
+    task = bundle.task
+    probe = Probe(supernet, task.loss, train, valid, bundle.valid, task.score)
+    plan = Plan(2, 2, 2)
+    problem = Problem(
+        space.feasible(), space.costs, 2, 0, nodes=space.nodes, chance_loss=task.chance_loss
+    )
+    options = {"permutations": 1} if name == "shapley" else {}
+    strategy = make_strategy(name, problem, options)
+    search = Search(supernet, probe, strategy, RECIPE, plan, np.random.default_rng(0))
+    picks = np.array([0] * 6)
+    held = probe.held_out_loss(picks)
+    assert probe.held_out_loss(picks) == held
+    for clock in plan.clocks(0):
+        if clock.phase != "frozen":
+            search.weight_step(clock)
+        state = train.state_dict()["carried"]
+        if clock.phase == strategy.turns.phase:
+            strategy.update(probe, clock)
+        assert torch.equal(train.state_dict()["carried"], state)
+    assert probe.held_out_loss(picks) != held
+    assert len(strategy.derive(probe)) > 0
+    probe.score(one_path([1] * 6), probe.valid_batch())
