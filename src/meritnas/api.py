@@ -10,7 +10,9 @@ import pandas as pd
 from meritnas.data.bundle import outline_table
 from meritnas.data.image_bundle import outline_images
 from meritnas.data.image_source import ImageSource, is_image_data, load_images
-from meritnas.data.source import load_source
+from meritnas.data.source import Source, load_source
+from meritnas.data.text_bundle import outline_text
+from meritnas.data.text_source import TextSource, load_text
 from meritnas.errors import UsageError, whole_number
 from meritnas.families.darts import DartsSpace
 from meritnas.families.family import Family, fine_limits
@@ -19,9 +21,14 @@ from meritnas.families.tabular import TabularSpace
 from meritnas.job import Job, Listener, favourites_of, make_config, start, start_given
 from meritnas.preparation import AnyData, AnySource
 from meritnas.result import SearchResult
-from meritnas.search.defaults import image_settings, table_settings
+from meritnas.search.defaults import (
+    TEXT_DEFAULTS,
+    image_settings,
+    table_settings,
+    text_settings,
+)
 from meritnas.search.settings import SearchSettings
-from meritnas.search.spaces import TABULAR, CellFamily, is_cell_space, name_of
+from meritnas.search.spaces import RECURRENT, TABULAR, CellFamily, is_cell_space, name_of
 from meritnas.search.store import RunStore
 from meritnas.space.space import HyphenText
 
@@ -56,6 +63,12 @@ def search(
     supernet_channels: int | None = None,
     supernet_cells: int | None = None,
     partial_channels: int | None = None,
+    level: Literal["word", "character"] | None = None,
+    vocabulary: int | None = None,
+    window: int | None = None,
+    width: int | None = None,
+    nodes: int | None = None,
+    predecessors: int | None = None,
     epochs: int | None = None,
     minutes: float | None = None,
     warmup: float | None = None,
@@ -86,14 +99,15 @@ def search(
     out: str | Path | None = None,
     listen: Listener = nobody,
 ) -> SearchResult:
-    """Find a network for a table or for images that keeps the limits, and train it.
+    """Find a network for a table, images or a text that keeps the limits, and train it.
 
-    What is left at None has a default that suits the data: `TABLE_DEFAULTS`, or for images
-    `IMAGE_DEFAULTS` and the preset.
+    What is left at None has a default that suits the data: `TABLE_DEFAULTS`, or for images and
+    texts `IMAGE_DEFAULTS` or `TEXT_DEFAULTS` and the preset.
 
     Args:
         data: a bundled name; a table (CSV, TSV, Parquet, gz, or a data frame); images (a folder
-            with a folder for each class, npz, idx, CIFAR's files, or a pair of arrays).
+            with a folder for each class, npz, idx, CIFAR's files, or a pair of arrays); with the
+            space "recurrent" a text (a file, or a folder with train, valid and test files).
         target: the column to predict; images have their classes.
         space: one of `meritnas list spaces`, or a `tabular_space(...)`, `nasbench201_space(...)`
             or `darts_space(...)` whose inputs and outputs fit the data.
@@ -104,7 +118,7 @@ def search(
         max_latency_ms: the most milliseconds a row may take here, as the sum over layers that
             are timed before the search (tables).
         pareto: also find and train networks for a ladder of smaller limits on parameters.
-        preset: for images: "quick", minutes on two cores, or "paper", as published.
+        preset: for images and texts: "quick", minutes on two cores, or "paper", as published.
         layers: hidden layers.
         widths: what each layer chooses from.
         embedding: the width of every category's embedding; None for a rule by cardinality.
@@ -115,6 +129,12 @@ def search(
         supernet_channels: the same of the supernet, which may be smaller.
         supernet_cells: the same of the supernet.
         partial_channels: K of PC-DARTS: operations see 1/K of the supernet's channels.
+        level: what a text is made of, "word" or "character".
+        vocabulary: the most words that are told apart, the most frequent ones.
+        window: words as far as gradients go back.
+        width: of a language model's embeddings, state and nodes.
+        nodes: of its cell.
+        predecessors: 1 for one edge into each of these, None for all (`recurrent`).
         epochs: passes of the supernet over the training part.
         minutes: time for everything instead; the number of steps is fixed once measured.
         warmup: the part of the search in which only weights learn.
@@ -175,8 +195,10 @@ _NO_SETTINGS = {
 def _load(
     data: str | Path | pd.DataFrame | Images, target: str | None, asked: Mapping[str, Any]
 ) -> AnySource:
-    """The table or the images that were meant."""
+    """The table, the images or the text that were meant."""
     space = asked.get("space")
+    if space == RECURRENT:
+        return _text(data, target, asked)
     cells = is_cell_space(space) if isinstance(space, str) else isinstance(space, CellFamily)
     if not isinstance(data, pd.DataFrame) and (cells or (space is None and is_image_data(data))):
         source = load_images(data, asked.get("image_size"))  # it says so if these are no images
@@ -199,10 +221,26 @@ def _load(
     return load_source(data, target, bool(asked.get("skip_bad_rows")))
 
 
+def _text(
+    data: str | Path | pd.DataFrame | Images, target: str | None, asked: Mapping[str, Any]
+) -> TextSource:
+    if not isinstance(data, str | Path):
+        raise UsageError("the space recurrent is for texts; give the path of a file or folder")
+    for name in ("task", "skip_bad_rows", "image_size"):
+        if asked.get(name):
+            raise UsageError(f"{name} is not for texts; leave it out")
+    if target is not None:
+        raise UsageError("target is for tables; a text's next word is what is predicted")
+    return load_text(Path(data).expanduser(), asked.get("level") or TEXT_DEFAULTS["level"])
+
+
 def _job_on(source: AnySource, asked: Mapping[str, Any]) -> Job:
     """The job that was asked for on this data."""
     given = asked.get("space")
-    if isinstance(source, ImageSource):
+    if isinstance(source, TextSource):
+        outline = outline_text(source)
+        settings = text_settings(len(source.train), asked)
+    elif isinstance(source, ImageSource):
         outline = outline_images(source, asked["seed"], asked.get("class_weight"))
         height, width, channels = source.images.shape[1:]
         own = _cell_values(given) if isinstance(given, CellFamily) else {}
@@ -248,7 +286,9 @@ def _cell_values(given: CellFamily) -> dict[str, Any]:
 def _new_store(settings: SearchSettings, source: AnySource, asked: Mapping[str, Any]) -> RunStore:
     """The folder of a new run."""
     read: dict[str, Any] = {"skip_bad_rows": bool(asked.get("skip_bad_rows"))}
-    if isinstance(source, ImageSource):
+    if isinstance(source, TextSource):
+        read = {}
+    elif isinstance(source, ImageSource):
         # What they were resized to, however that was found.
         read = {"image_size": list(source.images.shape[1:3])}
     out = asked.get("out")
@@ -329,6 +369,12 @@ def train(
     channels: int | None = None,
     cells: int | None = None,
     stem: Literal["cifar", "imagenet"] | None = None,
+    level: Literal["word", "character"] | None = None,
+    vocabulary: int | None = None,
+    window: int | None = None,
+    width: int | None = None,
+    nodes: int | None = None,
+    predecessors: int | None = None,
     epochs: int | None = None,
     seeds: int | None = None,
     batch_size: int | None = None,
@@ -361,6 +407,12 @@ def train(
         channels: of the first cells.
         cells: in each of three stages (`nasbench201`), or in all.
         stem: "cifar" or "imagenet" (`darts`).
+        level: what a text is made of, "word" or "character".
+        vocabulary: the most words that are told apart.
+        window: words as far as gradients go back.
+        width: of a language model's embeddings, state and nodes.
+        nodes: of its cell.
+        predecessors: 1 for one edge into each of these (`recurrent`).
         epochs: passes over the training part.
         seeds: how often it is trained.
         batch_size: rows or images a step.
@@ -381,7 +433,7 @@ def train(
     asked |= {"limits": {}, "strategy_options": {}}
     asked["retrain_epochs"], asked["retrain_seeds"] = asked.pop("epochs"), asked.pop("seeds")
     source = _load(data, target, asked)
-    if not isinstance(source, ImageSource) and space is None and layers is None and widths is None:
+    if isinstance(source, Source) and space is None and layers is None and widths is None:
         asked["widths"] = [[_width(part)] for part in HyphenText().parse(architecture)]
         asked["layers"] = len(asked["widths"])
     job = _job_on(source, asked)

@@ -18,6 +18,7 @@ from meritnas.child.retrain import Retrained, retrain_child
 from meritnas.child.train import train_child
 from meritnas.data.bundle import AnyBundle, Outline
 from meritnas.data.image_source import ImageSource
+from meritnas.data.text_source import TextSource
 from meritnas.errors import StoreError
 from meritnas.families.latency import microseconds
 from meritnas.preparation import AnyData, AnySource, Preparation, prepare, prepare_again
@@ -336,16 +337,13 @@ def make_config(settings: SearchSettings, source: AnySource, **read: Any) -> dic
         source: the data.
         read: how it was read: `skip_bad_rows` of a table, `image_size` of images.
     """
-    images = isinstance(source, ImageSource)
     return {
         "settings": settings.to_json(),
         "data": {
-            "kind": "images" if images else "table",
+            **_kind_of(source),
             "name": source.name,
             "location": source.location,
-            "target": source.labels.name if isinstance(source, ImageSource) else source.target,
             "fingerprint": source.fingerprint,
-            **({} if images else {"skip_bad_rows": False}),
             **read,
         },
         "versions": {
@@ -356,6 +354,15 @@ def make_config(settings: SearchSettings, source: AnySource, **read: Any) -> dic
             "scikit-learn": sklearn.__version__,
         },
     }
+
+
+def _kind_of(source: AnySource) -> dict[str, Any]:
+    """What the data is, and how it is read unless told otherwise."""
+    if isinstance(source, TextSource):
+        return {"kind": "text", "level": source.level}
+    if isinstance(source, ImageSource):
+        return {"kind": "images", "target": source.labels.name}
+    return {"kind": "table", "target": source.target, "skip_bad_rows": False}
 
 
 def _continue_from(state: dict[str, Any], running: Search, store: RunStore) -> None:

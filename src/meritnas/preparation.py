@@ -12,6 +12,8 @@ from meritnas.data.bundle import AnyBundle, Outline, outline_table
 from meritnas.data.image_bundle import encode_images, outline_images
 from meritnas.data.image_source import ImageData, ImageSource, load_images
 from meritnas.data.source import Source, load_source
+from meritnas.data.text_bundle import encode_text, outline_text
+from meritnas.data.text_source import TextSource, load_text
 from meritnas.errors import DataError, UsageError
 from meritnas.families.family import Family
 from meritnas.families.latency import terms_from_json, terms_to_json
@@ -20,7 +22,7 @@ from meritnas.search.settings import SearchSettings
 from meritnas.search.setup import encode_within, make_family
 from meritnas.search.store import RunStore
 
-AnySource: TypeAlias = Source | ImageSource
+AnySource: TypeAlias = Source | ImageSource | TextSource
 AnyData: TypeAlias = pd.DataFrame | ImageData
 """What a run can be given in memory: a table, or images and labels."""
 
@@ -62,7 +64,7 @@ class Preparation:
 def prepare(settings: SearchSettings, source: AnySource, outline: Outline) -> Preparation:
     """Encode the data as the train rows say; tables may need trials for that."""
     begun = time.perf_counter()
-    if isinstance(source, ImageSource):
+    if isinstance(source, ImageSource | TextSource):
         scaling = ScalingChoice("standard", {})
     else:
         scaling = choose_scaling(settings, source, outline)
@@ -101,7 +103,12 @@ def _encoded(
     settings: SearchSettings, source: AnySource, outline: Outline, scaling: ScalingChoice
 ) -> tuple[AnyBundle, Family]:
     bundle: AnyBundle
-    if isinstance(source, ImageSource):
+    if isinstance(source, TextSource):
+        text = settings.text
+        assert text is not None
+        columns = settings.recipe.batch_size
+        bundle = encode_text(source, columns, text.window, text.vocabulary).to(settings.device)
+    elif isinstance(source, ImageSource):
         bundle = encode_images(source, outline).to(settings.device)
     else:
         bundle = encode_within(settings, source, outline, scaling.scaling)
@@ -110,6 +117,8 @@ def _encoded(
 
 def outline_of(settings: SearchSettings, source: AnySource) -> Outline:
     """The task and the split that a run's settings give its data."""
+    if isinstance(source, TextSource):
+        return outline_text(source)
     if isinstance(source, ImageSource):
         return outline_images(source, settings.seed, settings.class_weight)
     return outline_table(source, settings.seed, settings.task, settings.class_weight)
@@ -125,7 +134,11 @@ def source_of(store: RunStore, data: AnyData | None) -> AnySource:
         )
     source: AnySource
     given = location if data is None else data
-    if kept.get("kind") == "images":
+    if kept.get("kind") == "text":
+        if not isinstance(given, str):
+            raise UsageError(f"run {store.folder} was made on a text; leave data out")
+        source = load_text(given, kept["level"])
+    elif kept.get("kind") == "images":
         size = kept.get("image_size")
         source = load_images(_as_images(given, store), tuple(size) if size else None)
     else:

@@ -19,12 +19,14 @@ from meritnas.child.train import train_child
 from meritnas.data.bundle import AnyBundle
 from meritnas.data.image_bundle import encode_images, outline_images
 from meritnas.data.image_source import load_images
+from meritnas.data.text_bundle import encode_text
+from meritnas.data.text_source import TextSource
 from meritnas.errors import UsageError
 from meritnas.families.family import Family
 from meritnas.search.loop import Search, run_search
 from meritnas.search.plan import Plan
 from meritnas.search.recipe import TrainRecipe
-from meritnas.search.settings import CellSettings, SearchSettings
+from meritnas.search.settings import CellSettings, SearchSettings, TextSettings
 from meritnas.search.setup import Ground, make_family, make_ground, make_search
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.recipes import RECIPES
@@ -42,6 +44,7 @@ SPACES = (
     "darts-s3",
     "darts-s4",
     "darts-unique",
+    "recurrent",
 )
 
 # Those that promise to draw nothing that breaks a limit, and what that takes.
@@ -99,7 +102,16 @@ def images() -> AnyBundle:
     return encode_images(source, outline_images(source, 0))
 
 
+@functools.cache
+def text() -> AnyBundle:
+    words = [f"w{n}" for n in np.random.default_rng(0).integers(9, size=600)]
+    source = TextSource("made up", words[:400], words[400:500], words[500:], "word", "", "")
+    return encode_text(source, 8, 4)
+
+
 def bundle_of(space: str) -> AnyBundle:
+    if space == "recurrent":
+        return text()
     return strategy_contract.bundle() if space == "tabular" else images()
 
 
@@ -108,6 +120,15 @@ def settings_of(space: str, strategy: str, limits: dict[str, int]) -> SearchSett
     if space == "tabular":
         plain = strategy_contract.settings_of(strategy, options, limits)
         return SearchSettings(**{**plain.__dict__, "recipe": RECIPE})
+    if space == "recurrent":
+        return SearchSettings(
+            space=space,
+            strategy=strategy,
+            strategy_options=options,
+            limits=limits,
+            recipe=RECIPE,
+            text=TextSettings("quick", "word", 10, 4, 3, 3),
+        )
     per_stage = space.startswith("nasbench201")
     cells = CellSettings(
         preset="quick",

@@ -44,6 +44,7 @@ def test_nodes_of_a_genotype_are_lines() -> None:
 
 def test_a_few_words_say_what_matters() -> None:
     assert short_network(CELL) == "3x3|skip none|avg 1x1 3x3"
+    assert short_network("|tanh~0|+|zero~0|identity~1|") == "tanh|zero iden"
     pairs = "('sep_conv_3x3', 0), ('dil_conv_5x5', 1), ('max_pool_3x3', 0), ('avg_pool_3x3', 1)"
     text = f"Genotype(normal=[{pairs}], normal_concat=[2, 3, 4, 5])"
     assert short_network(text) == "2 pool, 1 sep, 1 dil"

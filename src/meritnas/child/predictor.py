@@ -15,6 +15,7 @@ from meritnas.data.image_encoder import ImageEncoder
 from meritnas.data.image_formats import ImageData
 from meritnas.data.pictures import read_pictures
 from meritnas.data.task import Task
+from meritnas.data.text_encoder import TextEncoder
 from meritnas.errors import StoreError, UsageError
 from meritnas.search.settings import SearchSettings
 from meritnas.search.setup import make_family
@@ -34,7 +35,7 @@ class Predictor:
         module: inputs [n, columns] or [n, channels, h, w] -> outputs [n, outputs].
     """
 
-    encoder: TableEncoder | ImageEncoder
+    encoder: TableEncoder | ImageEncoder | TextEncoder
     task: Task
     module: nn.Module
 
@@ -47,6 +48,8 @@ class Predictor:
         return self.task.labels(self.outputs(data))
 
     def _inputs(self, data: NewData) -> torch.Tensor:
+        if isinstance(self.encoder, TextEncoder):
+            raise UsageError("this network was trained on a text; let it go on with a prompt")
         if isinstance(self.encoder, ImageEncoder):
             if isinstance(data, pd.DataFrame):
                 raise UsageError("this network was trained on images; give it images, not a table")
@@ -103,10 +106,14 @@ def _holder(store: RunStore, network: str | None) -> RunStore:
     return store.inside(folders[network]) if folders[network] else store
 
 
-def read_preprocessing(store: RunStore) -> tuple[TableEncoder | ImageEncoder, Task]:
+def read_preprocessing(
+    store: RunStore,
+) -> tuple[TableEncoder | ImageEncoder | TextEncoder, Task]:
     """How the run turned its data into numbers."""
 
-    def encoder(found: dict[str, Any]) -> TableEncoder | ImageEncoder:
+    def encoder(found: dict[str, Any]) -> TableEncoder | ImageEncoder | TextEncoder:
+        if found.get("kind") == "text":
+            return TextEncoder.from_json(found)
         if found.get("kind") == "image":
             return ImageEncoder.from_json(found)
         return TableEncoder.from_json(found)

@@ -181,7 +181,7 @@ def make_optimizer(module: nn.Module, recipe: TrainRecipe) -> torch.optim.Optimi
         return torch.optim.SGD(
             module.parameters(),
             lr=recipe.learning_rate,
-            momentum=0.9,
+            momentum=recipe.momentum,
             nesterov=recipe.nesterov,
             weight_decay=recipe.gradient_decay,
             fused=fused,

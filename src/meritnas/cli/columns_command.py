@@ -69,12 +69,14 @@ def _of_run(run: Path, target: str | None) -> list[ColumnRow]:
         raise UsageError(f"{run} is a folder: a run has its own target; leave out --target")
 
     from meritnas.child.predictor import read_preprocessing  # here: --help must not wait for torch
+    from meritnas.data.encoder import TableEncoder
     from meritnas.data.image_encoder import ImageEncoder
     from meritnas.search.store import RunStore
 
     encoder, task = read_preprocessing(RunStore.open(run))
-    if isinstance(encoder, ImageEncoder):
-        raise UsageError(f"{run} was made on images, which have no columns")
+    if not isinstance(encoder, TableEncoder):
+        kind = "images, which have" if isinstance(encoder, ImageEncoder) else "a text, which has"
+        raise UsageError(f"{run} was made on {kind} no columns")
     return [*encoder.describe(), _target_row(task)]
 
 

@@ -13,6 +13,7 @@ import typer
 _SPACE = "Space"
 _CELLS = "Networks of cells, for images"
 _IMAGES = "Training images"
+_TEXT = "Texts and language models"
 _TRAINING = "Training"
 _STRATEGY = "Strategy options (each strategy has some: meritnas list strategies)"
 _RUN = "Run"
@@ -89,7 +90,7 @@ Embedding = Annotated[
 Preset = Annotated[
     Literal["quick", "paper"] | None,
     typer.Option(
-        help="Where all else about images comes from: quick (minutes) or paper (as published).",
+        help="Where all else about images or texts comes from: quick (minutes) or paper.",
         show_default="quick",
         metavar="NAME",
         rich_help_panel=_CELLS,
@@ -141,6 +142,43 @@ PartialChannels = Annotated[
         help="K: operations see 1/K of the supernet's channels.",
         show_default="1; pc-darts, shapley on darts: 4",
         rich_help_panel=_CELLS,
+    ),
+]
+Level = Annotated[
+    Literal["word", "character"] | None,
+    typer.Option(
+        help="What a text is made of: word or character.",
+        show_default="word",
+        metavar="NAME",
+        rich_help_panel=_TEXT,
+    ),
+]
+Vocabulary = Annotated[
+    int | None,
+    typer.Option(
+        help="The most words that are told apart.", show_default="10000", rich_help_panel=_TEXT
+    ),
+]
+Window = Annotated[
+    int | None,
+    typer.Option(
+        help="Words as far as gradients go back.", show_default="35", rich_help_panel=_TEXT
+    ),
+]
+Width = Annotated[
+    int | None,
+    typer.Option(
+        help="Of embeddings, state and nodes.", show_default="by preset", rich_help_panel=_TEXT
+    ),
+]
+Nodes = Annotated[
+    int | None,
+    typer.Option(help="Of the recurrent cell.", show_default="3", rich_help_panel=_TEXT),
+]
+Predecessors = Annotated[
+    int | None,
+    typer.Option(
+        help="1 for one edge into each node.", show_default="all edges", rich_help_panel=_TEXT
     ),
 ]
 ImageSize = Annotated[

@@ -11,7 +11,7 @@ import typer
 from meritnas.cli import options as opt
 from meritnas.cli.outcome import plain_outcome
 from meritnas.cli.speech import say
-from meritnas.errors import DataError, StoreError
+from meritnas.errors import DataError, StoreError, UsageError
 from meritnas.report.numbers import score_text
 from meritnas.report.summary import metric_name
 
@@ -27,12 +27,23 @@ _PIECE = 16_384
 def predict(
     run: opt.Run,
     file: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="FILE",
-            help="A table with the columns of the search; a picture, or a folder of them.",
+            help="A table with the columns of the search; a picture, or a folder of them. None "
+            "for a run on a text.",
+            show_default=False,
         ),
-    ],
+    ] = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="What a language model goes on with.", show_default=""),
+    ] = None,
+    words: Annotated[int, typer.Option(help="How many words it adds.")] = 50,
+    temperature: Annotated[
+        float, typer.Option(help="Below 1 for likely words, above 1 for surprising ones.")
+    ] = 1.0,
+    seed: Annotated[int, typer.Option(help="Same seed, same text.")] = 0,
     network: Annotated[
         str | None,
         typer.Option(
@@ -51,7 +62,8 @@ def predict(
 ) -> None:
     """Predict the target for the rows of a new table, or the class of pictures, as CSV.
 
-    Where the answers are known already, the scores are shown too.
+    Where the answers are known already, the scores are shown too. A run on a text writes on:
+    meritnas predict RUN --prompt "It was late" --words 50
     """
     with plain_outcome(lambda: "nothing was written"):
         if out is not None and out.exists() and not force:
@@ -60,6 +72,17 @@ def predict(
         from meritnas.child.predictor import load_predictor  # here: --help must not wait for torch
 
         predictor = load_predictor(run, network)
+        if predictor.task.kind == "language":
+            if file is not None:
+                raise UsageError(
+                    f"{run} was made on a text and reads no file, got {file}; give a --prompt"
+                )
+            _write_on(run, predictor, prompt or "", words, temperature, seed, out, as_json=as_json)
+            return
+        if file is None or prompt is not None:
+            raise UsageError(
+                f"{run} was not made on a text: name a FILE to predict for, and leave out --prompt"
+            )
         new = _read(file, predictor)
         outputs = predictor.outputs(new.data)
         answers = new.named(predictor.answers(outputs))
@@ -73,6 +96,28 @@ def predict(
             typer.echo(json.dumps(_object(run, answers, scores, out)))
         elif out is None:
             _write_out(answers.to_csv(index=False))
+
+
+def _write_on(
+    run: Path,
+    predictor: Predictor,
+    prompt: str,
+    words: int,
+    temperature: float,
+    seed: int,
+    out: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    from meritnas.child.writer import write_text
+
+    text = write_text(predictor, prompt, words, temperature, seed)
+    if out is not None:
+        _write_whole(out, text + "\n")
+    if as_json:
+        typer.echo(json.dumps({"run": str(run), "text": text}))
+    elif out is None:
+        _write_out(text + "\n")
 
 
 class _New(NamedTuple):
@@ -92,6 +137,7 @@ class _New(NamedTuple):
 
 def _read(file: str, predictor: Predictor) -> _New:
     from meritnas.data.bundled import BUNDLED, load_bundled
+    from meritnas.data.encoder import TableEncoder
     from meritnas.data.image_encoder import ImageEncoder
     from meritnas.data.pictures import read_pictures
     from meritnas.data.table import read_table
@@ -101,6 +147,7 @@ def _read(file: str, predictor: Predictor) -> _New:
         pictures = read_pictures(file, encoder)
         truth = _as_classes(pictures.labels, predictor.task.classes)
         return _New(pictures.images, pictures.names, truth, pictures.notes)
+    assert isinstance(encoder, TableEncoder)
     if file in BUNDLED:
         frame = load_bundled(file)[0]
     else:

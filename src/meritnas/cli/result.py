@@ -10,7 +10,7 @@ from rich.console import Console
 
 from meritnas.cli.speech import predict_command
 from meritnas.report.pareto_table import pareto_table
-from meritnas.report.summary import is_about_images, summary_table
+from meritnas.report.summary import subject, summary_table
 
 
 def print_result(summary: Mapping[str, Any], *, as_json: bool) -> None:
@@ -25,7 +25,8 @@ def print_result(summary: Mapping[str, Any], *, as_json: bool) -> None:
         figure = Path(summary["run"]) / "pareto.png"
         if figure.is_file():
             typer.echo(f"figure: {figure}")
-        if is_about_images(summary):
+        if subject(summary) == "images":
             typer.echo(f"their networks in full: {Path(summary['run']) / 'result.json'}")
-    command = predict_command(summary["run"], images=is_about_images(summary))
-    typer.echo(f"predict with: {command}")
+    command = predict_command(summary["run"], subject(summary))
+    use = "let it write" if subject(summary) == "words" else "predict"
+    typer.echo(f"{use} with: {command}")

@@ -63,6 +63,12 @@ def search(
     supernet_channels: opt.SupernetChannels = None,
     supernet_cells: opt.SupernetCells = None,
     partial_channels: opt.PartialChannels = None,
+    level: opt.Level = None,
+    vocabulary: opt.Vocabulary = None,
+    window: opt.Window = None,
+    width: opt.Width = None,
+    nodes: opt.Nodes = None,
+    predecessors: opt.Predecessors = None,
     image_size: opt.ImageSize = None,
     crop: opt.Crop = None,
     flip: opt.Flip = None,
@@ -119,11 +125,13 @@ def search(
     quiet: opt.Quiet = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Find the best network for a table or for images within your limits, and train it.
+    """Find the best network for a table, images or a text within your limits, and train it.
 
     For example: meritnas search sales.csv --target churn --max-params 20000
 
     Or: meritnas search photos/ --space darts --max-params 400000
+
+    Or: meritnas search book.txt --space recurrent
     """
     asked = {name: value for name, value in locals().items() if value is not None}
     for name in ("resume", "quiet", "as_json"):

@@ -21,6 +21,7 @@ def resume_command(run: Path | str) -> str:
     return f"meritnas search --resume {shlex.quote(str(run))}"
 
 
-def predict_command(run: Path | str, *, images: bool) -> str:
-    """What to type to use a run's network."""
-    return f"meritnas predict {shlex.quote(str(run))} {'pictures/' if images else 'new.csv'}"
+def predict_command(run: Path | str, subject: str) -> str:
+    """What to type to use a run's network on rows, images or words."""
+    given = {"images": "pictures/", "words": '--prompt "It was"'}.get(subject, "new.csv")
+    return f"meritnas predict {shlex.quote(str(run))} {given}"

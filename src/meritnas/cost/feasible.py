@@ -173,7 +173,7 @@ def _check_limit(space: Space, limit: Limit, terms: CostTerms) -> None:
 def _less(space: Space, terms: CostTerms) -> str:
     """How what every network has can be made less."""
     if not isinstance(space.text, HyphenText):
-        return ", less with fewer channels or cells"
+        return ", less with fewer channels or cells, or a smaller vocabulary or width"
     return ", such as embeddings, which can be made narrower" if "parameters" in terms.unit else ""
 
 

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
-from meritnas.data.bundle import Bundle, Part
+import numpy as np
+
+from meritnas.data.bundle import Bundle, Outline, Part
+from meritnas.data.split import Split
 from meritnas.data.task import Task
 from meritnas.data.text_encoder import TextEncoder
 from meritnas.data.text_source import TextSource
@@ -37,6 +41,13 @@ def encode_text(
         encoder,
         task,
     )
+
+
+def outline_text(source: TextSource) -> Outline:
+    """What is predicted, and which words are for what, in their order."""
+    ends = np.cumsum([0, len(source.train), len(source.valid), len(source.test)])
+    train, valid, test = (np.arange(first, last) for first, last in pairwise(ends.tolist()))
+    return Outline(Task("language", f"next {source.level}"), Split(train, valid, test))
 
 
 def _few(words: Sequence[str], steps: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from meritnas.data.words import UNKNOWN, Level, join_words, split_text
+from meritnas.data.words import END, UNKNOWN, Level, join_words, split_text
 from meritnas.errors import DataError
 
 
@@ -45,6 +45,11 @@ class TextEncoder:
     def numbers(self) -> dict[str, int]:
         """Word -> its number."""
         return {word: number for number, word in enumerate(self.words)}
+
+    @property
+    def beginning(self) -> int:
+        """The number of what stands before a text: the end of another, where there is such."""
+        return self.numbers.get(END if self.level == "word" else "\n", 1)
 
     def transform(self, words: Sequence[str]) -> Tensor:
         """Numbers int64 [n] of words; 0 for what the vocabulary does not have."""

@@ -5,6 +5,7 @@ from collections import Counter
 
 _GENOTYPE = "Genotype("
 _OPERATION = re.compile(r"\b(?:none|noise|[a-z]+_[a-z0-9_]+)\b")
+_NAME = re.compile(r"(\w+)~")
 _SHORT = {"skip_connect": "skip", "nor_conv_1x1": "1x1", "nor_conv_3x3": "3x3"}
 
 
@@ -27,7 +28,7 @@ def short_network(text: str) -> str:
     """
     names = _OPERATION.findall(text)
     if "~" in text and "/" not in text:
-        nodes = [_OPERATION.findall(node) for node in text.split("+")]
+        nodes = [_NAME.findall(node) for node in text.split("+")]
         return "|".join(
             " ".join(_SHORT.get(name, name[:4].rstrip("_")) for name in node) for node in nodes
         )

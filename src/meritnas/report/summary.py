@@ -24,6 +24,7 @@ _METRIC_NAMES = {
     "roc_auc": "ROC AUC",
     "r2": "R2",
     "rmse": "RMSE",
+    "perplexity": "perplexity",
 }
 
 
@@ -50,9 +51,10 @@ def summary_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def is_about_images(summary: Mapping[str, Any]) -> bool:
-    """Whether a run was made on images."""
-    return summary.get("space", "tabular") != "tabular"
+def subject(summary: Mapping[str, Any]) -> str:
+    """What a run was made on: rows, words or images."""
+    kinds = {"tabular": "rows", "recurrent": "words"}
+    return kinds.get(summary.get("space", "tabular"), "images")
 
 
 def metric_name(metric: str) -> str:
@@ -104,8 +106,7 @@ def _score_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         text = score_text(mean, spread)
         if number == 0:
             trainings = f"{seeds} trainings" if seeds > 1 else "1 training"
-            held_out = "images" if is_about_images(summary) else "rows"
-            text += f"  (held-out {held_out}, {trainings})"
+            text += f"  (held-out {subject(summary)}, {trainings})"
         rows.append((f"test {metric_name(metric)}", text))
         if number == 0 and seeds > 1 and metric in summary.get("test_best", {}):
             best = score_text(summary["test_best"][metric])

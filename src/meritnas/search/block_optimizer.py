@@ -127,7 +127,7 @@ class BlockOptimizer:
                 first,  # type: ignore[arg-type]
                 fused=self._fused,
                 weight_decay=self._recipe.gradient_decay,
-                momentum=0.9,
+                momentum=self._recipe.momentum,
                 lr=rate,
                 dampening=0.0,
                 nesterov=self._recipe.nesterov,

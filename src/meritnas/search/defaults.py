@@ -18,8 +18,9 @@ from meritnas.search.recipe import (
     default_threads,
     default_train_epochs,
 )
-from meritnas.search.settings import CellSettings, SearchSettings
-from meritnas.search.spaces import TABULAR, is_cell_space
+from meritnas.search.settings import CellSettings, SearchSettings, TextSettings
+from meritnas.search.spaces import RECURRENT, TABULAR, is_cell_space
+from meritnas.search.text_recipes import text_recipe
 from meritnas.strategy.recipes import check_strategy
 
 TABLE_DEFAULTS: Mapping[str, Any] = {
@@ -50,14 +51,29 @@ IMAGE_DEFAULTS: Mapping[str, Any] = {
 }
 """The same for images; all else is in the preset."""
 
+TEXT_DEFAULTS: Mapping[str, Any] = {
+    "space": RECURRENT,
+    "strategy": "advantage",
+    "preset": "quick",
+    "level": "word",
+    "vocabulary": 10_000,
+    "window": 35,
+    "nodes": 3,
+    "retrain_seeds": 1,
+    "finalists": 2,
+}
+"""The same for texts; all else is in the preset."""
+
 PARTIAL_CHANNELS = 4
 """K of PC-DARTS, where nobody gives another."""
 
 _RECIPE = {field.name for field in fields(TrainRecipe)} - {"augment"}
 _AUGMENT = {field.name for field in fields(Augment)}
 _CELLS = {field.name for field in fields(CellSettings)}
+_TEXT = {field.name for field in fields(TextSettings)}
 TABLES_ONLY = {"layers", "widths", "embedding", "scaling"}
-IMAGES_ONLY = _CELLS | _AUGMENT | {"auxiliary"}
+IMAGES_ONLY = (_CELLS - {"preset"}) | _AUGMENT | {"auxiliary"}
+TEXTS_ONLY = _TEXT - {"preset"}
 
 
 def table_settings(rows: int, columns: int, asked: Mapping[str, Any]) -> SearchSettings:
@@ -69,7 +85,8 @@ def table_settings(rows: int, columns: int, asked: Mapping[str, Any]) -> SearchS
         asked: values of `SearchSettings` and of `TrainRecipe` by name; None for what was left
             open. Limits of None are left out.
     """
-    _refuse(asked, IMAGES_ONLY, "images, and this is a table")
+    _refuse(asked, IMAGES_ONLY | {"preset"}, "images, and this is a table")
+    _refuse(asked, TEXTS_ONLY, "texts, and this is a table")
     given = {name: value for name, value in asked.items() if value is not None}
     found: dict[str, Any] = {**TABLE_DEFAULTS, **given}
     _check(found)
@@ -96,6 +113,7 @@ def image_settings(images: int, shape: ImageShape, asked: Mapping[str, Any]) -> 
             None for what was left open. Limits of None are left out.
     """
     _refuse(asked, TABLES_ONLY, "tables, and these are images")
+    _refuse(asked, TEXTS_ONLY, "texts, and these are images")
     given = {name: value for name, value in asked.items() if value is not None}
     found: dict[str, Any] = {**IMAGE_DEFAULTS, **given}
     _check(found)
@@ -132,6 +150,41 @@ def image_settings(images: int, shape: ImageShape, asked: Mapping[str, Any]) -> 
     )
 
 
+def text_settings(words: int, asked: Mapping[str, Any]) -> SearchSettings:
+    """Settings of a search on a text, with what was left open taken from a preset.
+
+    Args:
+        words: how many there are to train on.
+        asked: values of `SearchSettings`, `TextSettings` and `TrainRecipe` by name; None for what
+            was left open. Limits of None are left out.
+    """
+    _refuse(asked, TABLES_ONLY | {"class_weight"}, "tables, and this is a text")
+    _refuse(asked, IMAGES_ONLY, "images, and this is a text")
+    given = {name: value for name, value in asked.items() if value is not None}
+    found: dict[str, Any] = {**TEXT_DEFAULTS, **given}
+    _check(found)
+    for cost in ("size", "latency"):
+        if found["limits"].get(cost) is not None:
+            raise UsageError(f"a limit on {cost} is for tables; for texts limit params or flops")
+    if found["strategy"] == "pc-darts":
+        raise UsageError(
+            "strategy 'pc-darts' trains a part of a cell's channels and language models have "
+            "none; use 'darts'"
+        )
+    window = whole_number("window", found["window"], 1)
+    preset = text_recipe(found["preset"], words // window)
+    text = TextSettings(**{"width": preset.width, **_of(found, _TEXT)})
+    return _settings(
+        found,
+        _Epochs(preset.search_epochs, preset.retrain_epochs),
+        recipe=replace(_changed(preset.search, given), dropout=0.0),
+        child_recipe=_changed(preset.retrain, given),
+        warmup=found.get("warmup", preset.warmup_share),
+        threads=found.get("threads", torch.get_num_threads()),
+        text=text,
+    )
+
+
 @dataclass(frozen=True)
 class _Epochs:
     """Usual passes over the training rows.
@@ -147,6 +200,9 @@ class _Epochs:
 
 def usual_epochs(settings: SearchSettings, rows: int) -> _Epochs:
     """How many passes a search, and a network trained alone, take where time does not matter."""
+    if settings.text is not None:
+        text = text_recipe(settings.text.preset, rows)
+        return _Epochs(text.search_epochs, text.retrain_epochs)
     if settings.cells is None:
         return _table_epochs(rows, settings.recipe.batch_size)
     found = {"preset": settings.cells.preset, "space": settings.space}

@@ -20,7 +20,7 @@ class TrainRecipe:
     are the defaults here (docs/results.md). `image_recipes` has what papers on images use.
 
     Attributes:
-        optimizer: Adam (.9, .999, eps 1e-8), or SGD with momentum .9.
+        optimizer: Adam (.9, .999, eps 1e-8), or SGD.
         learning_rate: at the start.
         schedule: `cosine` falls to `final_rate` at the last step, `constant` stays.
         batch_size: rows a step.
@@ -30,6 +30,7 @@ class TrainRecipe:
         dropout: the share of hidden units left out when a network trains alone; None to train
             with none and with `TRIED_DROPOUT`, and keep what the validation rows favour. A
             supernet trains without: a path leaves out units by itself.
+        momentum: of SGD; Adam has its own.
         nesterov: whether SGD's momentum looks ahead; Adam's never does.
         clip: the most that the norm of all gradients together may be; None for no such bound.
         decay: `apart`: each step shrinks the matrices (not the biases) by `weight_decay` times
@@ -49,6 +50,7 @@ class TrainRecipe:
     weight_decay: float = 0.3
     dropout: float | None = None
     averaging: float = 0.99
+    momentum: float = 0.9
     nesterov: bool = False
     clip: float | None = None
     decay: Literal["apart", "gradient"] = "apart"
@@ -87,6 +89,8 @@ class TrainRecipe:
             )
         if self.dropout is not None and not 0 <= self.dropout < 1:
             raise UsageError(f"dropout must be from 0 to below 1, got {self.dropout}")
+        if not 0 <= self.momentum < 1:
+            raise UsageError(f"momentum must be from 0 to below 1, got {self.momentum}")
         if not 0 <= self.averaging < 1:
             raise UsageError(f"averaging must be from 0 to below 1, got {self.averaging}")
         if self.clip is not None and not 0 < self.clip < math.inf:

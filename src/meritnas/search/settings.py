@@ -49,6 +49,35 @@ class CellSettings:
 
 
 @dataclass(frozen=True)
+class TextSettings:
+    """What a user decides about a text and its language models.
+
+    Attributes:
+        preset: where the values that nobody gave come from.
+        level: what a text is made of, `word` or `character`.
+        vocabulary: the most words that are told apart.
+        window: words as far as gradients go back.
+        width: of embeddings, state and nodes.
+        nodes: intermediate nodes of the cell.
+        predecessors: 1 for one edge into each node, None for all.
+    """
+
+    preset: str
+    level: Literal["word", "character"]
+    vocabulary: int
+    window: int
+    width: int
+    nodes: int
+    predecessors: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("vocabulary", 2), ("window", 1), ("width", 1), ("nodes", 1)):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
+        if self.level not in ("word", "character"):
+            raise UsageError(f"the level must be word or character, got '{self.level}'")
+
+
+@dataclass(frozen=True)
 class SearchSettings:
     """Everything a user decides about a run; plain values, kept in the run's config.json.
 
@@ -66,7 +95,8 @@ class SearchSettings:
         recipe: how weights are trained, in the supernet and after.
         child_recipe: how a network trained alone is trained, where that differs.
         warmup: the part of the search in which only weights are trained.
-        cells: of networks for images; None for tables.
+        cells: of networks for images; None for others.
+        text: of language models; None for others.
         finalists: how many of the search's favourites are trained from scratch to find the best.
         retrain_epochs: passes of the found network over the training part.
         retrain_seeds: how often the found network is trained from scratch.
@@ -93,6 +123,7 @@ class SearchSettings:
     child_recipe: TrainRecipe | None = None
     warmup: float = WARMUP_SHARE
     cells: CellSettings | None = None
+    text: TextSettings | None = None
     retrain_epochs: int | None = 60
     retrain_seeds: int = 3
     finalists: int = 3
@@ -146,6 +177,8 @@ class SearchSettings:
                 values["child_recipe"] = TrainRecipe(**values["child_recipe"])
             if values.get("cells") is not None:
                 values["cells"] = CellSettings(**values["cells"])
+            if values.get("text") is not None:
+                values["text"] = TextSettings(**values["text"])
             values["widths"] = tuple(tuple(row) for row in values["widths"])
             return SearchSettings(**values)
         except (KeyError, TypeError) as error:

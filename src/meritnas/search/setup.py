@@ -14,9 +14,11 @@ from meritnas.data.image_encoder import ImageEncoder
 from meritnas.data.source import Source
 from meritnas.data.stream import BatchStream, make_stream
 from meritnas.data.task import Task
+from meritnas.data.text_encoder import TextEncoder
 from meritnas.families.darts import DartsSpace
 from meritnas.families.family import Family
 from meritnas.families.nasbench201 import Nasbench201Space
+from meritnas.families.recurrent import RecurrentSpace, recurrent_space
 from meritnas.families.stored_size import BYTES_A_WEIGHT
 from meritnas.families.table_inputs import WIDEST_EMBEDDING, TableInputs, most_codes
 from meritnas.families.tabular import TabularSpace, tabular_space
@@ -58,12 +60,21 @@ class Ground:
 
 
 def make_family(
-    settings: SearchSettings, encoder: TableEncoder | ImageEncoder, task: Task
+    settings: SearchSettings, encoder: TableEncoder | ImageEncoder | TextEncoder, task: Task
 ) -> Family:
     """The family that a name and settings stand for, on this data."""
+    if isinstance(encoder, TextEncoder):
+        return text_family(settings, task)
     if isinstance(encoder, ImageEncoder):
         return cell_family(settings, encoder.shape, task.outputs)
     return table_family(settings, encoder, task)
+
+
+def text_family(settings: SearchSettings, task: Task) -> RecurrentSpace:
+    """The language models that settings stand for."""
+    text = settings.text
+    assert text is not None
+    return recurrent_space(task.outputs, text.width, text.nodes, text.predecessors)
 
 
 def table_family(settings: SearchSettings, encoder: TableEncoder, task: Task) -> TabularSpace:
@@ -186,7 +197,7 @@ def make_search(
     supernet = make_supernet(settings, ground.searched)
     train = make_stream(bundle.train, recipe.batch_size, settings.seed, recipe.augment)
     judged_rows = recipe.batch_size
-    if settings.cells is None:
+    if settings.cells is None and settings.text is None:
         judged_rows = max(judged_rows, _LEAST_JUDGED_ROWS)
     valid = BatchStream(bundle.valid, judged_rows, settings.seed + 1)
     task = bundle.task

@@ -18,10 +18,12 @@ SPACES = {
     "darts-s3": "the same with skip connections, separable convolutions and zeros",
     "darts-s4": "the same with noise and separable convolutions",
     "darts-unique": "every cell has its own operations on all of its 14 edges (MANAS)",
+    "recurrent": "language models: which activation on each edge of the recurrent cell",
 }
 """The spaces a search can be asked for by name, and what they decide."""
 
 TABULAR = "tabular"
+RECURRENT = "recurrent"
 _VARIANTS: dict[str, Variant | None] = {
     "darts": None,
     "darts-s1": "s1",
@@ -44,7 +46,7 @@ def check_space(name: str) -> None:
 def is_cell_space(name: str) -> bool:
     """Whether networks of this space are made of cells, for images."""
     check_space(name)
-    return name != TABULAR
+    return name not in (TABULAR, RECURRENT)
 
 
 def cell_family(settings: SearchSettings, image: ImageShape, outputs: int) -> CellFamily:
