@@ -31,6 +31,7 @@ ARGUMENTS = {
         *["--strategies", "advantage,random,shapley,manas-ls", "--no-zero"],
     ],
     "credit_fidelity": [*CIFAR, "--seeds", "0", "--figure", "fidelity.png"],
+    "recurrent_search": ["book.txt"],
     "recurrent_speed": [],
     "shapley_ablation": [*CIFAR, "--seeds", "0"],
     "shapley_speed": [],
@@ -68,6 +69,7 @@ def test_quick_run_gives_a_table_and_rows(
     """In this process: loading torch anew would take longer than most of them."""
     if "images.npz" in ARGUMENTS[name]:
         write_images_and_table(tmp_path)
+    (tmp_path / "book.txt").write_text("He came, he saw, and he left again.\n" * 100)
     rows = tmp_path / "rows.json"
     monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.chdir(tmp_path)
