@@ -3,7 +3,8 @@
     python benchmarks/manas_memory.py --json memory.json
 
 On the space `darts-unique`, where every cell has its own operations: the bytes that autograd keeps
-for the way back (each storage once; the median over sampled paths), and the most memory of the
+for the way back (each storage once; the larger of what the agents' or alpha's part of a step and
+that of the weights keep; the median over steps, each with another path), and the most memory of the
 process beyond what it had after its imports and data, over a few whole search steps. Every case
 has a process of its own. MANAS' paper says that one path takes an eighth.
 
@@ -18,6 +19,7 @@ import functools
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -70,10 +72,14 @@ def measure(case: Case) -> dict[str, Any]:
     search = Search(supernet, probe, strategy, RECIPE, plan, np.random.default_rng(0))
     saved: list[int] = []
     for clock in plan.clocks(0):
+        halves: list[Callable[[], object]] = []
         if clock.phase == strategy.turns.phase:
-            strategy.update(probe, clock)
+            halves.append(functools.partial(strategy.update, probe, clock))
         if clock.phase == "joint":
-            saved.append(saved_bytes(functools.partial(search.weight_step, clock)))
+            halves.append(functools.partial(search.weight_step, clock))
+        kept = max(saved_bytes(half) for half in halves)
+        if clock.phase == "joint":
+            saved.append(kept)
     return {
         "strategy": case.strategy,
         "cells": case.sizes.cells,
