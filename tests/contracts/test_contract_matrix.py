@@ -105,7 +105,7 @@ def images() -> AnyBundle:
 @functools.cache
 def text() -> AnyBundle:
     words = [f"w{n}" for n in np.random.default_rng(0).integers(9, size=600)]
-    source = TextSource("made up", words[:400], words[400:500], words[500:], "word", "", "")
+    source = TextSource("made up", words[:400], words[400:500], words[500:], "word", True, "", "")
     return encode_text(source, 8, 4)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from meritnas.data.text_encoder import TextEncoder
 from meritnas.data.text_source import load_text
 from meritnas.data.text_windows import continuing
-from meritnas.data.words import split_text
+from meritnas.data.words import is_tokenised, split_text
 from meritnas.errors import DataError
 
 BOOK = """\
@@ -32,16 +32,19 @@ Licence, licence.
 def test_a_corpus_is_split_at_spaces_and_lines_only() -> None:
     """Penn Treebank has no marks, but <unk>; WikiText has commas that stand alone."""
     corpus = " no it was n't u.s. <unk> \n but N years \n"
-    assert " ".join(split_text(corpus, "word")) == (
+    assert is_tokenised(corpus)
+    assert " ".join(split_text(corpus, "word", tokenised=True)) == (
         "no it was n't u.s. <unk> <eos> but N years <eos>"
     )
     wiki = " = Title = \n \n In 1 @,@ 200 days , U.S. ships sailed . \n"
-    assert " ".join(split_text(wiki, "word")) == (
+    assert is_tokenised(wiki)
+    assert " ".join(split_text(wiki, "word", tokenised=True)) == (
         "= Title = <eos> In 1 @,@ 200 days , U.S. ships sailed . <eos>"
     )
 
 
 def test_lines_of_running_text_are_sentences_where_none_is_blank() -> None:
+    assert not is_tokenised("Yes, I do.\nOh, well")
     found = split_text("Yes, I do.\nOh, well", "word")
     assert " ".join(found) == "yes , i do . <eos> oh , well <eos>"
 
@@ -77,6 +80,23 @@ def test_a_folder_has_a_file_for_each_part(tmp_path: Path) -> None:
     (tmp_path / "ptb.valid.txt").unlink()
     with pytest.raises(DataError, match=r"for valid it has 0, among ptb.test.txt, ptb.train.txt"):
         load_text(tmp_path)
+
+
+def test_all_parts_are_split_as_the_training_part_is(tmp_path: Path) -> None:
+    """A short part may have no comma that would tell."""
+    (tmp_path / "train.txt").write_text("The U.S. , he said , is far .\n" * 50)
+    (tmp_path / "valid.txt").write_text("The U.S. is far .\n" * 3)
+    (tmp_path / "test.txt").write_text("Far , far .\n" * 3)
+    source = load_text(tmp_path)
+    assert source.tokenised
+    assert source.valid[:6] == ["The", "U.S.", "is", "far", ".", "<eos>"]
+    encoder = TextEncoder.fit(source.train, "word", tokenised=source.tokenised)
+    numbers = encoder.read("The U.S. is")
+    assert 0 not in numbers.tolist()
+    assert encoder.write(numbers.tolist()) == "The U.S. is"
+    two = encoder.transform(["far", ".", "<eos>", "The"])
+    assert encoder.write(two.tolist()) == "far .\nThe"
+    assert TextEncoder.from_json(encoder.to_json()) == encoder
 
 
 def test_the_licence_of_a_book_is_left_out_and_that_is_said(tmp_path: Path) -> None:

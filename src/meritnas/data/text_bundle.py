@@ -31,7 +31,7 @@ def encode_text(
         steps: Words of a window, as far as gradients go back.
         vocabulary: The most words that are told apart, `<unk>` included.
     """
-    encoder = TextEncoder.fit(source.train, source.level, vocabulary)
+    encoder = TextEncoder.fit(source.train, source.level, vocabulary, tokenised=source.tokenised)
     task = Task("language", f"next {source.level}", words=len(encoder.words))
     return Bundle(
         source.name,

@@ -20,26 +20,31 @@ class TextEncoder:
     Attributes:
         words: The vocabulary; a word's number is its place. `<unk>` comes first.
         level: What a text is made of.
+        tokenised: Whether spaces set words and marks apart in a text.
     """
 
     words: tuple[str, ...]
     level: Level
+    tokenised: bool = False
 
     @classmethod
-    def fit(cls, train: Sequence[str], level: Level, most: int = 10_000) -> TextEncoder:
+    def fit(
+        cls, train: Sequence[str], level: Level, most: int = 10_000, *, tokenised: bool = False
+    ) -> TextEncoder:
         """The most frequent words of the training part, the earlier in the alphabet if equal.
 
         Args:
             train: Words in order.
             level: What they are.
             most: The largest vocabulary, `<unk>` included.
+            tokenised: Whether spaces set words and marks apart in a text.
         """
         if most < 2:
             raise DataError(f"a vocabulary needs at least 2 words, <unk> and another, got {most}")
         counts = Counter(train)
         counts.pop(UNKNOWN, None)
         ranked = sorted(counts, key=lambda word: (-counts[word], word))
-        return cls((UNKNOWN, *ranked[: most - 1]), level)
+        return cls((UNKNOWN, *ranked[: most - 1]), level, tokenised)
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -57,12 +62,15 @@ class TextEncoder:
 
     def read(self, text: str) -> Tensor:
         """Numbers of a text as someone types it; no `<eos>` at its end."""
-        words = split_text(text, self.level)
+        words = split_text(text, self.level, tokenised=self.tokenised)
         return self.transform(words[:-1] if self.level == "word" else words)
 
     def write(self, numbers: Sequence[int]) -> str:
         """The text that numbers stand for."""
-        return join_words([self.words[number] for number in numbers], self.level)
+        words = [self.words[number] for number in numbers]
+        if not self.tokenised or self.level == "character":
+            return join_words(words, self.level)
+        return "\n".join(line.strip() for line in " ".join(words).split(END))
 
     @property
     def warnings(self) -> list[str]:
@@ -71,9 +79,14 @@ class TextEncoder:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `from_json`."""
-        return {"kind": "text", "words": list(self.words), "level": self.level}
+        return {
+            "kind": "text",
+            "words": list(self.words),
+            "level": self.level,
+            "tokenised": self.tokenised,
+        }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> TextEncoder:
         """The encoder that gave this data."""
-        return cls(tuple(data["words"]), data["level"])
+        return cls(tuple(data["words"]), data["level"], data["tokenised"])

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from meritnas.data.encoding import read_utf8
-from meritnas.data.words import Level, split_text, without_licence
+from meritnas.data.words import Level, is_tokenised, split_text, without_licence
 from meritnas.errors import DataError
 
 PARTS = ("train", "valid", "test")
@@ -25,6 +25,7 @@ class TextSource:
         valid: The same of the part that networks are compared on.
         test: The same of the part that only the final result is measured on.
         level: Whether these are words or characters.
+        tokenised: Whether spaces set words and marks apart in the files themselves.
         fingerprint: SHA-256 over all three, in hex.
         location: Absolute path of the file or folder.
         notes: What a user should know about how it was read, a sentence each.
@@ -35,6 +36,7 @@ class TextSource:
     valid: list[str]
     test: list[str]
     level: Level
+    tokenised: bool
     fingerprint: str
     location: str
     notes: tuple[str, ...] = ()
@@ -60,9 +62,12 @@ def load_text(path: str | Path, level: Level = "word") -> TextSource:
     notes: list[str] = []
     if place.is_dir():
         texts = [_read(_file_of(place, part), notes) for part in PARTS]
-        parts = [split_text(text, level) for text in texts]
+        tokenised = is_tokenised(texts[0])
+        parts = [split_text(text, level, tokenised=tokenised) for text in texts]
     else:
-        words = split_text(_read(place, notes), level)
+        text = _read(place, notes)
+        tokenised = is_tokenised(text)
+        words = split_text(text, level, tokenised=tokenised)
         ends = [0, *(int(share * len(words)) for share in _SHARES), len(words)]
         parts = [words[first:last] for first, last in pairwise(ends)]
     for name, part, least in zip(PARTS, parts, _LEAST_WORDS, strict=True):
@@ -76,9 +81,16 @@ def load_text(path: str | Path, level: Level = "word") -> TextSource:
         digest.update("\x00".join(part).encode() + b"\x01")
     train, valid, test = parts
     name = place.name.removesuffix(".gz").removesuffix(".txt")
-    found = tuple(dict.fromkeys(notes))
     return TextSource(
-        name, train, valid, test, level, digest.hexdigest(), str(place.resolve()), found
+        name,
+        train,
+        valid,
+        test,
+        level,
+        tokenised,
+        digest.hexdigest(),
+        str(place.resolve()),
+        tuple(dict.fromkeys(notes)),
     )
 
 

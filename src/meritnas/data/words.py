@@ -26,17 +26,17 @@ def without_licence(text: str) -> str:
     return text if found is None else found[1]
 
 
-def split_text(text: str, level: Level) -> list[str]:
+def split_text(text: str, level: Level, *, tokenised: bool = False) -> list[str]:
     """A text as words, marks and `<eos>`; or as its characters.
 
-    A corpus whose words and marks are set apart by spaces already, as Penn Treebank, is split
-    there and at the ends of lines. In other texts words are put into lower case and marks set
+    A tokenised corpus, whose words and marks are set apart by spaces already, as Penn Treebank, is
+    split there and at the ends of lines. In other texts words are put into lower case and marks set
     apart; blank lines end a paragraph, where there are any, and line breaks within it are spaces.
     """
     if level == "character":
         return list(text)
     lines = [line for line in text.split("\n") if line.strip()]
-    if _is_tokenised(text):
+    if tokenised:
         return [word for line in lines for word in (*line.split(), END)]
     parts = re.split(r"\n\s*\n", text.strip())
     if len(parts) == 1:
@@ -44,7 +44,7 @@ def split_text(text: str, level: Level) -> list[str]:
     return [word for part in parts for word in (*_WORD.findall(part.lower()), END)]
 
 
-def _is_tokenised(text: str) -> bool:
+def is_tokenised(text: str) -> bool:
     """Whether commas stand alone: in running text they follow a word."""
     words = text.split()
     attached = sum(len(word) > 1 and word[-1] == "," for word in words)
