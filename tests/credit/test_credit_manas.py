@@ -169,8 +169,10 @@ def test_two_hundred_and_eighty_agents_are_solved_in_well_under_a_second() -> No
     truth, picks, losses = linear_losses(rng, 280, 8, 4480)
     squares = LeastSquares((8,) * 280)
     squares.add(picks, losses)
-    begun = time.perf_counter()
-    found = np.array(squares.solve())
-    seconds = time.perf_counter() - begun
+    seconds = []
+    for _ in range(3):  # whatever else the machine does
+        begun = time.perf_counter()
+        found = np.array(squares.solve())
+        seconds.append(time.perf_counter() - begun)
     assert found == pytest.approx(truth - truth.mean(axis=1, keepdims=True), abs=1e-8)
-    assert seconds < 1.0
+    assert min(seconds) < 1.0

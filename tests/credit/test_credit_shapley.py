@@ -233,9 +233,9 @@ def test_a_permutation_and_its_reverse_are_judged_alike_and_nobody_removes_a_nul
 
 
 def test_a_regression_on_all_of_an_additive_game_is_exact() -> None:
-    found = shapley_values(additive, 5, "regression", budget=42)
-    assert found.evaluations == 42
-    assert found.samples == 20
+    found = shapley_values(additive, 5, "regression", budget=22)
+    assert found.evaluations == 22
+    assert found.samples == 10
     assert found.values == pytest.approx(WEIGHTS)
     assert found.stderr == pytest.approx(np.zeros(5), abs=1e-9)
 
@@ -247,12 +247,38 @@ def test_a_regression_on_few_players_is_exact_too(players: int) -> None:
     assert found.values == pytest.approx(exact(value, players))
 
 
+@pytest.mark.parametrize("players", [5, 6])
+def test_a_regression_that_may_see_all_coalitions_takes_each_once_and_is_exact(
+    players: int,
+) -> None:
+    value = table(12, players)
+    found = shapley_values(value, players, "regression", budget=500)
+    assert found.evaluations == 2**players
+    assert found.values == pytest.approx(exact(value, players))
+    assert found.stderr == pytest.approx(np.zeros(players), abs=1e-9)
+
+
+def test_a_regression_lists_what_it_would_draw_more_often_than_there_is() -> None:
+    """All single players and all but one, within the budget, whatever the seed."""
+    seen: list[np.ndarray] = []
+
+    def value(coalitions: np.ndarray) -> np.ndarray:
+        seen.append(coalitions)
+        return smooth(coalitions)
+
+    assert shapley_values(value, 12, "regression", budget=130, seed=3).evaluations == 130
+    sizes, counts = np.unique(np.concatenate(seen).sum(axis=1), return_counts=True)
+    found = dict(zip(sizes.tolist(), counts.tolist(), strict=True))
+    assert found[1] == found[11] == 12
+    assert len(np.unique(np.concatenate(seen), axis=0)) > 100
+
+
 def test_a_regression_comes_near_the_truth_and_knows_how_near() -> None:
-    value = table(13, 7)
-    truth = exact(value, 7)
+    value = table(13, 10)
+    truth = exact(value, 10)
     held, gaps = [], []
     for seed in range(60):
-        found = shapley_values(value, 7, "regression", budget=400, seed=seed)
+        found = shapley_values(value, 10, "regression", budget=300, seed=seed)
         low, high = found.interval(0.9)
         held.append((low <= truth) & (truth <= high))
         gaps.append(found.values - truth)
@@ -260,7 +286,7 @@ def test_a_regression_comes_near_the_truth_and_knows_how_near() -> None:
     assert 0.8 < np.mean(held) < 0.97
     bound = 4 * np.std(gaps, axis=0) / np.sqrt(len(gaps)) + 0.005
     assert (np.abs(np.mean(gaps, axis=0)) < bound).all()
-    assert shapley_values(value, 7, "regression", budget=10).stderr.max() == np.inf
+    assert shapley_values(value, 10, "regression", budget=10).stderr.max() == np.inf
 
 
 def smooth(coalitions: np.ndarray) -> np.ndarray:
