@@ -24,7 +24,7 @@ from meritnas.supernet.probe import Probe
 
 CELL = "|tanh~0|+|relu~0|sigmoid~1|+|identity~0|tanh~1|relu~2|"
 RECIPE = TrainRecipe(
-    learning_rate=0.02, batch_size=8, weight_decay=0.0, averaging=0.0, clip=1.0, dropout=0.0
+    learning_rate=0.03, batch_size=8, weight_decay=0.0, averaging=0.0, clip=1.0, dropout=0.0
 )
 
 
@@ -34,16 +34,15 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle[TextEncoder]:
     rng = np.random.default_rng(0)
     folder: Path = tmp_path_factory.mktemp("text")
     lines = []
-    for _ in range(1500):
-        first = rng.choice(["a", "b", "c"])
-        lines.append(f"{first} then comes {first}, yes.")
+    for first in rng.choice(["a", "b", "c"], 1000):
+        lines.append(f"{first} and {first}.")
     (folder / "echo.txt").write_text("\n".join(lines))
     return encode_text(load_text(folder / "echo.txt"), columns=8, steps=9)
 
 
 def test_a_text_becomes_three_parts_of_pieces(bundle: Bundle[TextEncoder]) -> None:
     assert bundle.task.kind == "language"
-    assert bundle.task.outputs == len(bundle.encoder.words) == 10
+    assert bundle.task.outputs == len(bundle.encoder.words) == 7
     assert bundle.train.columns == 8
     assert bundle.valid.columns == bundle.test.columns == 10
     assert bundle.train.inputs.shape[1] == bundle.valid.inputs.shape[1] == 9
@@ -92,14 +91,14 @@ def test_losses_know_nothing_at_first_and_a_trained_network_remembers(
     before = loss_on(child, bundle.valid, bundle.task.loss)
     assert before == pytest.approx(bundle.task.chance_loss, rel=0.05)
     trained = train_child(
-        child, bundle.train, bundle.valid, bundle.task.loss, RECIPE, epochs=3, seed=0
+        child, bundle.train, bundle.valid, bundle.task.loss, RECIPE, epochs=6, seed=0
     )
-    # One of three words at the beginning of a sentence of eight is all that cannot be known.
-    least = np.log(3) / 8
-    assert least * 0.9 < trained.valid_loss < least + 0.1
+    # One word of five cannot be known, and another only by who remembers it.
+    least = np.log(3) / 5
+    assert least * 0.9 < trained.valid_loss < 1.5 * least
     scores = scores_on(trained.module, bundle.task, bundle.test)
     assert scores["perplexity"] == pytest.approx(np.exp(scores["log_loss"]))
-    assert scores["log_loss"] < least + 0.1
+    assert scores["log_loss"] < 1.5 * least
 
 
 def test_reading_a_text_as_it_goes_on_is_not_reading_pieces(
