@@ -54,10 +54,15 @@ def test_batches_go_on_where_they_were_and_begin_anew_with_the_text(
 ) -> None:
     stream = make_stream(bundle.train, 999, 0)
     assert isinstance(stream, ContinuingStream)
-    first, second = stream.next(), stream.next()
+    first = stream.next()
+    assert first.carry is not None
+    assert first.carry.state is None
+    first.carry.after = torch.zeros(8, 2)
+    second = stream.next()
     assert torch.equal(first.target[:, -1], second.inputs[:, 0])
-    assert first.carry is second.carry is not None
-    first.carry.state = torch.ones(8, 2)
+    assert second.carry is not None
+    assert second.carry.state is first.carry.after
+    second.carry.after = torch.ones(8, 2)
     saved = stream.state_dict()
     other = make_stream(bundle.train, 8, 0)
     other.load_state_dict(saved)
@@ -74,6 +79,22 @@ def test_batches_go_on_where_they_were_and_begin_anew_with_the_text(
     assert begun.carry.state is None
     with pytest.raises(DataError, match="resume with the data of the saved run"):
         make_stream(bundle.test, 8, 0).load_state_dict(saved)
+
+
+def test_a_batch_that_is_looked_at_twice_is_the_same_both_times(
+    bundle: Bundle[TextEncoder],
+) -> None:
+    """As second-order DARTS does for its differences."""
+    supernet = recurrent_space(bundle.task.outputs, 8).supernet(0)
+    stream = make_stream(bundle.train, 8, 0)
+    valid = BatchStream(bundle.valid, 8, 1)
+    probe = Probe(supernet, bundle.task.loss, stream, valid, bundle.valid)
+    for _ in range(3):
+        batch = probe.train_batch()
+        losses = [float(probe.loss(one_path([1] * 6), batch, probe.weights())) for _ in range(2)]
+        assert losses[0] == losses[1]
+    assert batch.carry is not None
+    assert batch.carry.state is not None
 
 
 def test_parts_without_order_are_shuffled_and_others_need_enough_pieces() -> None:

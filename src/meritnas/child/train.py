@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -152,7 +152,7 @@ def _outputs(module: nn.Module, batch: Batch) -> Tensor:
         return outputs
     assert isinstance(module, Remembers)
     outputs, state = module.advance(batch.inputs, batch.carry.state)
-    batch.carry.state = state.detach()  # truncated back-propagation through time
+    batch.carry.after = state.detach()  # truncated back-propagation through time
     return outputs
 
 
@@ -200,20 +200,27 @@ def loss_on(module: nn.Module, part: Part, loss: Loss) -> float:
     """The mean loss on a part; pieces of a text that continue each other are read as a whole."""
     was_training = module.training
     module.eval()
-    total = 0.0
-    if part.columns is None:
-        some = rows_at_once(part.inputs)
-        slices = [part.slice(start, start + some) for start in range(0, len(part), some)]
-        batches = [Batch(one.inputs, one.target, one.weights) for one in slices]
-    else:
-        stream = ContinuingStream(part)
-        batches = [stream.next() for _ in range(stream.steps_per_epoch)]
+    total, rows = 0.0, 0
     with seeded(0):
-        for batch in batches:
+        for batch in _once_through(part):
             value = loss(_outputs(module, batch), batch.target, batch.weights)
             total += float(value) * len(batch.target)
+            rows += len(batch.target)
     module.train(was_training)
-    return total / sum(len(batch.target) for batch in batches)
+    return total / rows
+
+
+def _once_through(part: Part) -> Iterator[Batch]:
+    """All of a part in its order, some rows at a time; each is to be looked at before the next."""
+    if part.columns is not None:
+        stream = ContinuingStream(part)
+        for _ in range(stream.steps_per_epoch):
+            yield stream.next()
+        return
+    some = rows_at_once(part.inputs)
+    for start in range(0, len(part), some):
+        one = part.slice(start, start + some)
+        yield Batch(one.inputs, one.target, one.weights)
 
 
 @torch.no_grad()

@@ -19,11 +19,15 @@ _AUGMENT_SEED = 0x9E3779B9
 class Carry:
     """What a network remembers from one batch to the next.
 
+    A batch may be looked at several times: each look begins with the same state.
+
     Attributes:
-        state: [b, width], after the batch before; None at the beginning.
+        state: [b, width], before the batch; None at the beginning.
+        after: [b, width], after the last look at it; None before the first.
     """
 
     state: Tensor | None = None
+    after: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -196,8 +200,7 @@ class ContinuingStream:
         """Returns the next window of all columns."""
         if self._step == self.steps_per_epoch:
             self._step = 0
-        if self._step == 0:
-            self._carry = Carry()
+        self._carry = Carry(self._carry.after if self._step else None)
         first = self._step * self._columns
         self._step += 1
         some = self._part.slice(first, first + self._columns)
@@ -205,11 +208,11 @@ class ContinuingStream:
 
     def state_dict(self) -> dict[str, Any]:
         """Returns where the stream stands and what is carried on."""
-        state = self._carry.state
+        after = self._carry.after
         return {
             "step": self._step,
             "rows": len(self._part),
-            "carried": None if state is None else state.clone(),
+            "carried": None if after is None else after.clone(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -226,7 +229,7 @@ class ContinuingStream:
         self._step = int(state["step"])
         carried = state["carried"]
         device = self._part.inputs.device
-        self._carry = Carry(None if carried is None else carried.to(device))
+        self._carry = Carry(after=None if carried is None else carried.to(device))
 
 
 def make_stream(

@@ -91,7 +91,7 @@ class Probe:
             assert isinstance(self._supernet, Recurrent)
             carry = batch.carry
             outputs, state = self._supernet.advance(batch.inputs, gates, weights, carry.state)
-            carry.state = state.detach()
+            carry.after = state.detach()
         return self._loss(outputs, batch.target, batch.weights)
 
     def weights(self) -> dict[str, Tensor]:
