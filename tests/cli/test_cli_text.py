@@ -118,6 +118,15 @@ def test_a_run_on_a_text_reads_no_file_and_others_take_no_prompt(
     assert "a text, which has no columns" in " ".join(outcome.err.split())
 
 
+@pytest.mark.parametrize("flags", [["--prompt", "a"], ["--words", "3"], ["--seed", "1"]])
+def test_a_run_on_a_table_does_not_write(flags: list[str], meritnas: Command) -> None:
+    asked = ("--epochs", "1", "--retrain-epochs", "1", "--widths", "4,8", "--retrain-seeds", "1")
+    assert meritnas("search", "wine", *asked, "--finalists", "1", "--out", "run").code == 0
+    outcome = meritnas("predict", "run", "wine", *flags)
+    assert outcome.code == 2
+    assert "run was not made on a text" in " ".join(outcome.err.split())
+
+
 def test_text_flags_are_refused_for_tables(meritnas: Command) -> None:
     outcome = meritnas("search", "wine", "--vocabulary", "50")
     assert outcome.code != 0

@@ -39,11 +39,18 @@ def predict(
         str | None,
         typer.Option(metavar="TEXT", help="What a language model goes on with.", show_default=""),
     ] = None,
-    words: Annotated[int, typer.Option(help="How many words it adds.")] = 50,
+    words: Annotated[
+        int | None, typer.Option(help="How many words it adds.", show_default="50")
+    ] = None,
     temperature: Annotated[
-        float, typer.Option(help="Below 1 for likely words, above 1 for surprising ones.")
-    ] = 1.0,
-    seed: Annotated[int, typer.Option(help="Same seed, same text.")] = 0,
+        float | None,
+        typer.Option(
+            help="Below 1 for likely words, above 1 for surprising ones.", show_default="1"
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Same seed, same text.", show_default="0")
+    ] = None,
     network: Annotated[
         str | None,
         typer.Option(
@@ -77,11 +84,14 @@ def predict(
                 raise UsageError(
                     f"{run} was made on a text and reads no file, got {file}; give a --prompt"
                 )
-            _write_on(run, predictor, prompt or "", words, temperature, seed, out, as_json=as_json)
+            asked = {"prompt": prompt, "words": words, "temperature": temperature, "seed": seed}
+            given = {name: value for name, value in asked.items() if value is not None}
+            _write_on(run, predictor, given, out, as_json=as_json)
             return
-        if file is None or prompt is not None:
+        if file is None or any(one is not None for one in (prompt, words, temperature, seed)):
             raise UsageError(
-                f"{run} was not made on a text: name a FILE to predict for, and leave out --prompt"
+                f"{run} was not made on a text: name a FILE to predict for, and leave out "
+                "--prompt, --words, --temperature and --seed"
             )
         new = _read(file, predictor)
         outputs = predictor.outputs(new.data)
@@ -99,19 +109,12 @@ def predict(
 
 
 def _write_on(
-    run: Path,
-    predictor: Predictor,
-    prompt: str,
-    words: int,
-    temperature: float,
-    seed: int,
-    out: Path | None,
-    *,
-    as_json: bool,
+    run: Path, predictor: Predictor, given: dict[str, Any], out: Path | None, *, as_json: bool
 ) -> None:
+    """Let a language model write; what was not given is as `write_text` has it."""
     from meritnas.child.writer import write_text
 
-    text = write_text(predictor, prompt, words, temperature, seed)
+    text = write_text(predictor, **given)
     if out is not None:
         _write_whole(out, text + "\n")
     if as_json:
