@@ -74,3 +74,28 @@ def test_a_class_missing_from_the_scored_rows_is_left_out_of_the_balanced_error(
 def test_the_first_metric_is_among_those_scored() -> None:
     assert main_metric(Task("regression", "y")) == "r2"
     assert main_metric(Task("binary", "y", (0, 1))) == "accuracy"
+    assert main_metric(Task("multilabel", "y", ("a", "b"))) == "f1_weighted"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_several_labels(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth = (rng.random((60, 4)) < [0.5, 0.3, 0.1, 0.0]).astype(int)
+    logits = rng.normal(-1, 1.5, (60, 4)) + truth
+    chances = 1 / (1 + np.exp(-logits))
+    task = Task("multilabel", "y", ("a", "b", "c", "d"))
+    found = score(task, torch.tensor(logits).float(), torch.tensor(truth).float())
+    f1 = [
+        metrics.f1_score(truth[:, label], chances[:, label] > 0.3, zero_division=0)
+        for label in range(4)
+    ]
+    losses = -np.where(truth == 1, np.log(chances), np.log(1 - chances))
+    assert found == {
+        "f1_weighted": pytest.approx(np.average(f1, weights=truth.sum(axis=0))),
+        "f1_macro": pytest.approx(np.mean(f1)),
+        "log_loss": pytest.approx(losses.mean(), rel=1e-5),
+    }
+    assert found["f1_weighted"] == pytest.approx(
+        float(task.score(torch.tensor(logits).float(), torch.tensor(truth).float())), rel=1e-5
+    )
+    assert main_metric(task) in found

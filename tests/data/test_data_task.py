@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn import metrics
 
 from meritnas.data.task import Task
 from meritnas.errors import DataError
@@ -177,3 +178,90 @@ def test_chance_loses_the_variance_of_numbers() -> None:
     task = Task.find(values, np.arange(50), "regression")
     loss = task.loss(torch.zeros(50, 1), task.encode(values))
     assert float(loss) == pytest.approx(task.chance_loss, rel=1e-4)
+
+
+def labelled(rows: Any, labels: list[str] | None = None) -> pd.DataFrame:
+    names = labels or [f"l{place}" for place in range(np.shape(rows)[1])]
+    return pd.DataFrame(rows, columns=pd.Index(names, name="tags"))
+
+
+SEVERAL = labelled([[1, 0, 1], [0, 0, 1], [1, 1, 0], [0, 0, 0]] * 10, ["b", "a", "c"])
+
+
+def test_several_labels_a_row() -> None:
+    task = Task.find_multilabel(SEVERAL)
+    assert (task.kind, task.target, task.classes) == ("multilabel", "tags", ("b", "a", "c"))
+    assert task.outputs == 3
+    assert Task.from_json(json.loads(json.dumps(task.to_json()))) == task
+    target = task.encode(SEVERAL)
+    assert target.dtype == torch.float32
+    assert target.tolist() == SEVERAL.to_numpy().tolist()
+    loss = task.loss(torch.zeros(40, 3), target)
+    assert float(loss) == pytest.approx(task.chance_loss) == pytest.approx(np.log(2))
+
+
+def test_several_labels_in_any_form() -> None:
+    task = Task.find_multilabel(SEVERAL)
+    wanted = [[1, 0, 1], [0, 1, 0]]
+    assert task.encode(pd.Series(["c|b", "a"])).tolist() == wanted
+    assert task.encode(pd.Series([["b", "c"], ["a"]])).tolist() == wanted
+    assert task.encode(labelled([[1, 0], [0, 1]], ["c", "a"])).tolist() == [[0, 0, 1], [0, 1, 0]]
+    with pytest.raises(DataError, match=r"'tags' holds 'd', which is none of its labels.*b, a, c"):
+        task.encode(pd.Series(["c|d", "a"]))
+
+
+def test_answers_with_several_labels() -> None:
+    task = Task.find_multilabel(SEVERAL)
+    # A probability of 0.3 is a logit of -0.847.
+    outputs = torch.tensor([[-0.84, -0.86, 3.0], [-1.0, -1.0, -1.0]])
+    assert task.labels(outputs).tolist() == ["b|c", ""]
+    assert torch.equal(task.probabilities(outputs), outputs.sigmoid())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_score_of_several_labels_is_their_weighted_f1(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth = (rng.random((50, 5)) < [0.5, 0.3, 0.1, 0.02, 0.0]).astype(int)
+    outputs = torch.tensor(rng.normal(-1, 1.5, (50, 5)) + truth).float()
+    outputs[:, 4] = -5 if seed % 2 else outputs[:, 4]
+    weights = rng.integers(1, 4, 50)
+    task = Task.find_multilabel(labelled(truth))
+    target = task.encode(labelled(truth))
+    guess = outputs.sigmoid().numpy() > 0.3
+    for own in (None, weights):
+        found = task.score(outputs, target, None if own is None else torch.tensor(own).float())
+        wanted = metrics.f1_score(
+            truth, guess, average="weighted", zero_division=0, sample_weight=own
+        )
+        assert float(found) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_the_score_of_labels_that_do_not_occur_is_zero() -> None:
+    task = Task.find_multilabel(SEVERAL)
+    assert float(task.score(torch.ones(4, 3), torch.zeros(4, 3))) == 0.0
+    assert float(task.score(-9 * torch.ones(4, 3), torch.zeros(4, 3))) == 0.0
+
+
+def test_rows_count_by_their_weight_in_the_loss_of_several_labels() -> None:
+    task = Task.find_multilabel(SEVERAL)
+    outputs, target = torch.randn(4, 3), task.encode(SEVERAL)[:4]
+    each = torch.stack([task.loss(outputs[[row]], target[[row]]) for row in range(4)])
+    assert task.loss(outputs, target).item() == pytest.approx(each.mean().item(), rel=1e-5)
+    weights = torch.tensor([2.0, 0.0, 1.0, 1.0])
+    weighed = task.loss(outputs, target, weights)
+    assert weighed.shape == ()
+    assert weighed.item() == pytest.approx((each * weights).mean().item(), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (labelled([[1], [0]] * 10), "'tags' has the labels l0, and none of them tells"),
+        (labelled([[1, 0]] * 20), "l0, l1, and none of them tells rows apart"),
+        (labelled(np.eye(30)), "30 labels in 30 rows and looks like text"),
+        (labelled([[1, 0], [0, 1]] * 10, ["a|b", "c"]), r"the label 'a\|b' .* rename it"),
+    ],
+)
+def test_labels_that_cannot_be_learned(values: pd.DataFrame, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        Task.find_multilabel(values)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from meritnas.child.train import loss_on, outputs_of
 from meritnas.data.bundle import Part
+from meritnas.data.multilabel import LABEL_THRESHOLD
 from meritnas.data.task import Task
 
 _LARGEST_LOSS = 500.0
@@ -20,11 +21,11 @@ def score(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
     Args:
         task: what is predicted.
         outputs: [n, outputs] of a network.
-        target: [n], encoded.
+        target: [n], encoded; of several labels [n, labels].
 
     Returns:
         Two classes: accuracy, balanced_error, log_loss, roc_auc. More classes: the same without
-        roc_auc. Regression: r2, rmse.
+        roc_auc. Regression: r2, rmse. Several labels: f1_weighted, f1_macro, log_loss.
     """
     truth = target.cpu().numpy()
     if task.kind == "regression":
@@ -33,6 +34,8 @@ def score(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
             "r2": float(metrics.r2_score(truth, found)),
             "rmse": float(np.sqrt(np.mean((found - truth) ** 2)) * task.scale),
         }
+    if task.kind == "multilabel":
+        return _score_labels(task, outputs, target)
     chances = task.probabilities(outputs).cpu().numpy().astype(np.float64)
     chances /= chances.sum(axis=1, keepdims=True)
     guess = chances.argmax(axis=1)
@@ -57,7 +60,18 @@ def scores_on(module: nn.Module, task: Task, part: Part) -> dict[str, float]:
 
 def main_metric(task: Task) -> str:
     """The score that a summary names first."""
-    return {"regression": "r2", "language": "perplexity"}.get(task.kind, "accuracy")
+    names = {"regression": "r2", "language": "perplexity", "multilabel": "f1_weighted"}
+    return names.get(task.kind, "accuracy")
+
+
+def _score_labels(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
+    """F1 over the labels, 0 for one that neither occurs nor is given; the loss over all."""
+    truth = target.cpu().numpy() > 0
+    guess = (task.probabilities(outputs) > LABEL_THRESHOLD).cpu().numpy()
+    ways = ("weighted", "macro")
+    scores = [metrics.f1_score(truth, guess, average=way, zero_division=0) for way in ways]
+    found = {f"f1_{way}": float(value) for way, value in zip(ways, scores, strict=True)}
+    return {**found, "log_loss": float(task.loss(outputs.double(), target.double()))}
 
 
 def _balanced_accuracy(truth: np.ndarray, guess: np.ndarray) -> float:

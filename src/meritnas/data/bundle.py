@@ -13,13 +13,15 @@ from meritnas.data.bundled import BUNDLED
 from meritnas.data.encoder import TableEncoder
 from meritnas.data.image_encoder import ImageEncoder
 from meritnas.data.labels import guess_note, rarity_note
+from meritnas.data.modality_encoder import ModalityEncoder
 from meritnas.data.source import Source
 from meritnas.data.split import Split, split_rows
 from meritnas.data.task import Task
 from meritnas.data.text_encoder import TextEncoder
 from meritnas.errors import DataError
 
-EncoderT = TypeVar("EncoderT", bound=TableEncoder | ImageEncoder | TextEncoder, covariant=True)
+AnyEncoder = TableEncoder | ImageEncoder | TextEncoder | ModalityEncoder
+EncoderT = TypeVar("EncoderT", bound=AnyEncoder, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -27,10 +29,11 @@ class Part:
     """Encoded rows of a table, encoded images, or pieces of a text.
 
     Attributes:
-        inputs: Float32 [n, width], laid out as `TableEncoder.transform` says; for images
-            [n, c, h, w] as `ImageEncoder.transform` says; pieces of a text int64 [n, steps].
-        target: [n], float32 for binary and regression, int64 for multiclass; for a text the words
-            that follow, int64 [n, steps].
+        inputs: Float32 [n, width], laid out as `TableEncoder.transform` says, or as `RowLayout`
+            says for several modalities; for images [n, c, h, w] as `ImageEncoder.transform` says;
+            pieces of a text int64 [n, steps].
+        target: [n], float32 for binary and regression, int64 for multiclass; for several labels a
+            sample float32 [n, labels]; for a text the words that follow, int64 [n, steps].
         weights: Float32 [n], how much each row counts, 1 on average; None where all count alike.
         columns: Where pieces continue each other: piece k + columns goes on where piece k ends.
             None for rows that have no order.
@@ -81,7 +84,9 @@ class Bundle(Generic[EncoderT]):
         return replace(self, train=train, valid=valid, test=test)
 
 
-AnyBundle = Bundle[TableEncoder] | Bundle[ImageEncoder] | Bundle[TextEncoder]
+AnyBundle = (
+    Bundle[TableEncoder] | Bundle[ImageEncoder] | Bundle[TextEncoder] | Bundle[ModalityEncoder]
+)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +12,15 @@ from torch import Tensor
 from torch.nn import functional
 
 from meritnas.data.labels import Label, find_classes, is_classification, target_numbers
+from meritnas.data.multilabel import (
+    BETWEEN,
+    LABEL_THRESHOLD,
+    check_labels,
+    label_frame,
+    label_lists,
+    split_labels,
+    weighted_f1,
+)
 from meritnas.data.suggest import listed
 from meritnas.errors import DataError
 
@@ -22,15 +32,16 @@ class Task:
     Attributes:
         kind: "binary" has one logit for the second class, "multiclass" one logit for each class,
             "regression" one number on the standardised scale, "language" one logit for each word
-            that may follow.
+            that may follow, "multilabel" one logit for each label, of which a row may have any.
         target: Name of the target column.
-        classes: The labels as they are in the table, sorted; empty for regression.
+        classes: The labels as they are in the table, sorted; empty for regression. The names of
+            the labels of a multilabel task.
         mean: Mean of a regression target over the train rows, else 0.
         scale: Standard deviation of a regression target over the train rows, else 1.
         words: How many words there are in a language, else 0.
     """
 
-    kind: Literal["binary", "multiclass", "regression", "language"]
+    kind: Literal["binary", "multiclass", "regression", "language", "multilabel"]
     target: str
     classes: tuple[Label, ...] = ()
     mean: float = 0.0
@@ -39,14 +50,19 @@ class Task:
 
     @property
     def outputs(self) -> int:
-        """Number of outputs a network needs: 1, or one for each of several classes or words."""
+        """Outputs of a network: 1, or one for each of several classes, words or labels."""
         if self.kind == "language":
             return self.words
-        return len(self.classes) if self.kind == "multiclass" else 1
+        return len(self.classes) if self.kind in ("multiclass", "multilabel") else 1
 
     @property
     def chance_loss(self) -> float:
-        """The loss of equal probabilities, ln(classes); of the mean of a regression target, 1."""
+        """The loss of equal probabilities, ln(classes); of the mean of a regression target, 1.
+
+        Each of several labels is there or not, ln(2).
+        """
+        if self.kind == "multilabel":
+            return math.log(2)
         choices = self.words or len(self.classes)
         return math.log(choices) if choices > 1 else 1.0
 
@@ -82,16 +98,34 @@ class Task:
         scale = float(train.std())
         return cls("regression", name, (), float(train.mean()), scale if scale > 0 else 1.0)
 
-    def encode(self, values: pd.Series) -> Tensor:
+    @classmethod
+    def find_multilabel(cls, values: pd.DataFrame) -> Task:
+        """The task of several labels a row.
+
+        Args:
+            values: 0 and 1 of each label [n, labels], without missing values; the axis of columns
+                has the target's name.
+
+        Raises:
+            DataError: Nothing can be learned from these labels.
+        """
+        name = str(values.columns.name)
+        check_labels(values, name)
+        return cls("multilabel", name, tuple(str(label) for label in values.columns))
+
+    def encode(self, values: pd.Series | pd.DataFrame) -> Tensor:
         """Turns target values into a tensor [n].
 
         Returns:
             Binary: float32 of 0 and 1. Multiclass: int64 class numbers. Regression: float32,
-            standardised.
+            standardised. Multilabel: float32 of 0 and 1 [n, labels], of a frame with a column for
+            each label, of lists of labels, or of text with `|` between labels.
 
         Raises:
             DataError: A value is not one of the classes, or not a finite number.
         """
+        if self.kind == "multilabel":
+            return self._encode_labels(values)
         if self.kind == "regression":
             numbers = (target_numbers(values) - self.mean) / self.scale
             return torch.from_numpy(numbers.astype(np.float32))
@@ -105,12 +139,25 @@ class Task:
             )
         return torch.from_numpy(codes.astype(np.float32 if self.kind == "binary" else np.int64))
 
+    def _encode_labels(self, values: pd.Series | pd.DataFrame) -> Tensor:
+        if isinstance(values, pd.Series):
+            rows = label_lists(values) or [split_labels(str(text)) for text in values]
+            values = label_frame(rows, self.target)
+        unknown = [label for label in values.columns if label not in self.classes]
+        if unknown:
+            raise DataError(
+                f"the target '{self.target}' holds {unknown[0]!r}, which is none of its labels; "
+                f"correct or drop these rows; labels: {listed(self.classes)}"
+            )
+        found = values.reindex(columns=list(self.classes), fill_value=0)
+        return torch.from_numpy(found.to_numpy(dtype=np.float32, copy=True))
+
     def loss(self, outputs: Tensor, target: Tensor, weights: Tensor | None = None) -> Tensor:
-        """Returns the mean loss, a scalar.
+        """Returns the mean loss, a scalar; of several labels also the mean over these.
 
         Args:
             outputs: What the network says [n, outputs]; of words [n, steps, outputs].
-            target: Encoded targets [n]; words [n, steps].
+            target: Encoded targets [n]; words [n, steps]; labels [n, labels].
             weights: How much each row counts [n], 1 on average over the part; None for 1 each.
         """
         reduction = "mean" if weights is None else "none"
@@ -122,6 +169,11 @@ class Task:
             losses = functional.cross_entropy(outputs, target, reduction=reduction)
         elif self.kind == "language":
             losses = functional.cross_entropy(outputs.flatten(0, 1), target.flatten())
+        elif self.kind == "multilabel":
+            losses = functional.binary_cross_entropy_with_logits(
+                outputs, target, reduction=reduction
+            )
+            losses = losses if weights is None else losses.mean(dim=1)
         else:
             losses = functional.mse_loss(outputs[:, 0], target, reduction=reduction)
         return losses if weights is None else (losses * weights).mean()
@@ -130,15 +182,18 @@ class Task:
         """Returns how good predictions are, a scalar of at most 1.
 
         The share of rows recognised; for numbers the share of variance explained (R^2); for words
-        the probability of what follows, as a geometric mean (1 / perplexity).
+        the probability of what follows, as a geometric mean (1 / perplexity); for several labels
+        their weighted F1 (see `weighted_f1`).
 
         Args:
             outputs: What the network says [n, outputs].
-            target: Encoded targets [n].
+            target: Encoded targets [n]; labels [n, labels].
             weights: How much each row counts [n]; None for 1 each.
         """
         if self.kind == "language":
             return torch.exp(-self.loss(outputs, target))
+        if self.kind == "multilabel":
+            return weighted_f1(outputs.sigmoid(), target, weights)
         counts = torch.ones_like(target, dtype=torch.float32) if weights is None else weights
         if self.kind == "regression":
             middle = (target * counts).sum() / counts.sum()
@@ -151,6 +206,8 @@ class Task:
     def probabilities(self, outputs: Tensor) -> Tensor:
         """Turns outputs [n, outputs] into class probabilities [n, classes].
 
+        Those of several labels are each on its own and need not sum to 1.
+
         Raises:
             DataError: The task is a regression.
         """
@@ -161,14 +218,23 @@ class Task:
             )
         if self.kind == "multiclass":
             return outputs.softmax(dim=1)
+        if self.kind == "multilabel":
+            return outputs.sigmoid()
         # Not 1 - sigmoid(x): that loses all digits of a small probability.
         return torch.stack((outputs[:, 0].neg().sigmoid(), outputs[:, 0].sigmoid()), dim=1)
 
     def labels(self, outputs: Tensor) -> np.ndarray:
-        """Turns outputs [n, outputs] into labels [n], or into values on the original scale [n]."""
+        """Turns outputs [n, outputs] into labels [n], or into values on the original scale [n].
+
+        Several labels are text with `|` between them, empty for none.
+        """
         plain = outputs.detach().cpu()
         if self.kind == "regression":
             return plain[:, 0].double().numpy() * self.scale + self.mean
+        if self.kind == "multilabel":
+            given = (plain.sigmoid() > LABEL_THRESHOLD).tolist()
+            texts = [BETWEEN.join(compress(map(str, self.classes), row)) for row in given]
+            return np.array(texts, dtype=object)
         codes = plain[:, 0] > 0 if self.kind == "binary" else plain.argmax(dim=1)
         text = isinstance(self.classes[0], str)
         return np.array(self.classes, dtype=object if text else None)[codes.long().numpy()]
