@@ -30,6 +30,8 @@ class Case:
         idle: whether a path may leave weights of its blocks without effect, because it is cut by
             an operation that does not look at what it reads.
         draws: whether an operation draws random numbers, so that running one more changes others.
+        codes: whether parts of weights may have no effect on a whole batch even where everything
+            is mixed, because the codes that they make are zero.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Case:
     make: Callable[[int], Supernet] | None = None
     idle: bool = False
     draws: bool = False
+    codes: bool = False
 
     def supernet(self, seed: int) -> Supernet:
         return self.family.supernet(seed=seed) if self.make is None else self.make(seed)
@@ -243,7 +246,7 @@ def no_weight_outside_the_blocks_is_read_and_their_borders_are(case: Case) -> No
                 assert _with_weights(module, broken, inputs, gates).isnan().any()
     if case.family.nodes:  # nothing is idle where everything is mixed
         gates = case.random_mixture(0, drop=False)
-        _borders_have_a_gradient(supernet, inputs, gates, may_idle=False)
+        _borders_have_a_gradient(supernet, inputs, gates, may_idle=case.codes)
 
 
 def _with_weights(
@@ -391,7 +394,7 @@ def _pairs(a: nn.Module, b: nn.Module) -> list[tuple[Tensor, Tensor]]:
     return [
         pair
         for one, other in zip(a.modules(), b.modules(), strict=True)
-        if not isinstance(one, nn.BatchNorm2d)
+        if not isinstance(one, nn.BatchNorm1d | nn.BatchNorm2d | nn.LayerNorm)
         for pair in zip(one.parameters(recurse=False), other.parameters(recurse=False), strict=True)
     ]
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from meritnas import TableInputs, TabularSpace, tabular_space
 from meritnas.families.darts import DartsSpace, darts_space
+from meritnas.families.fusion import FusionSpace, fusion_space
 from meritnas.families.nasbench201 import Nasbench201Space, nasbench201_space
 from meritnas.families.recurrent import RecurrentSpace, recurrent_space
 from meritnas.supernet.supernet import Supernet
@@ -53,6 +54,37 @@ def recurrent_case(name: str, family: RecurrentSpace) -> Case:
     return Case(name, family, inputs, idle=True)  # a unit of a relu may be off for every word
 
 
+def fusion_case(name: str, family: FusionSpace) -> Case:
+    """All modalities are there but the first one of the first sample."""
+
+    def inputs(rows: int, seed: int) -> Tensor:
+        generator = torch.Generator().manual_seed(seed)
+        found = torch.randn(rows, family.layout.width, generator=generator)
+        for number in range(len(family.layout.names)):
+            found[:, family.layout.flag(number)] = 1.0
+        found[0, family.layout.flag(0)] = 0.0
+        return found
+
+    return Case(name, family, inputs, idle=True, codes=True)
+
+
+VIEWS = {"image": [(2, 4, 4)], "sound": [(3, 6), (5,)]}
+FUSION_CASES = (
+    fusion_case("fusion", fusion_space(VIEWS, 3, channels=8, length=4)),
+    fusion_case(
+        "fusion as in BM-NAS",
+        fusion_space(VIEWS, 1, 2, 2, 8, 3, operations="bm-nas", shared=True, unimodal_only=True),
+    ),
+    fusion_case(
+        "fusion with a backbone and longer atoms",
+        fusion_space(
+            *({"image": [(1, 8, 8)], "words": [(4,)]}, 2, 1, 2, 8, 4),
+            operations="sparse",
+            backbones={"image": "conv"},
+            kernel=3,
+        ),
+    ),
+)
 GREY, COLOUR = (1, 8, 8), (3, 8, 8)
 CELL_CASES = (
     cell_case("nasbench201", nasbench201_space(3, 4, 1, image=COLOUR), idle=True),
@@ -67,6 +99,7 @@ CELL_CASES = (
 
 CASES = (
     *CELL_CASES,
+    *FUSION_CASES,
     tabular_case("numbers", tabular_space(5, 3, 3, (2, 4, 7, 12))),
     tabular_case("one layer", tabular_space(4, 2, 1, (3, 5, 9))),
     tabular_case("one column", tabular_space(1, 1, 2, (2, 6))),

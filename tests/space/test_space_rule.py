@@ -11,7 +11,7 @@ from scipy import stats
 
 from meritnas.errors import SpaceError
 from meritnas.space.decision import Decision, Option
-from meritnas.space.rule import ABSENT, PresentEdges
+from meritnas.space.rule import ABSENT, InputPairs, PresentEdges
 from meritnas.space.space import HyphenText, Space
 
 Picks = tuple[int, ...]
@@ -119,3 +119,70 @@ def test_a_space_without_any_valid_architecture_is_refused() -> None:
         space_of(((False, True),) * 3, (1, 2), 2)
     with pytest.raises(SpaceError, match="no architecture keeps the rule"):
         space_of(((False, True), (False,)), (2,), 2)
+
+
+def pairs_space(names: Sequence[Sequence[str]], groups: tuple[int, ...]) -> Space:
+    decisions = tuple(
+        Decision(
+            f"edge{i}",
+            tuple(Option(o, frozenset({ABSENT} if o == "none" else ())) for o in row),
+        )
+        for i, row in enumerate(names)
+    )
+    return Space(decisions, HyphenText(), InputPairs(groups))
+
+
+def is_pair(chosen: Sequence[str]) -> bool:
+    """The definition: two are there, and not both as x or both as y."""
+    there = [name for name in chosen if name != "none"]
+    return len(there) == 2 and there not in (["x", "x"], ["y", "y"])
+
+
+def paired(names: Sequence[Sequence[str]], groups: tuple[int, ...]) -> set[Picks]:
+    found = set()
+    for picks in itertools.product(*(range(len(row)) for row in names)):
+        chosen = iter([row[pick] for row, pick in zip(names, picks, strict=True)])
+        nodes = [list(itertools.islice(chosen, max(1, edges))) for edges in groups]
+        if all(edges == 0 or is_pair(node) for edges, node in zip(groups, nodes, strict=True)):
+            found.add(picks)
+    return found
+
+
+@st.composite
+def pair_rules(draw: st.DrawFn) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
+    groups = tuple(draw(st.lists(st.sampled_from([0, 2, 3]), min_size=1, max_size=3)))
+    assume(sum(groups) <= 6)
+    every = draw(st.sampled_from([("none", "x", "y"), ("none", "skip")]))
+    rows: list[tuple[str, ...]] = []
+    for edges in groups:
+        row = st.lists(st.sampled_from(every), min_size=1, unique=True).map(tuple)
+        rows += [("a", "b")] if edges == 0 else [draw(row) for _ in range(edges)]
+    return tuple(rows), groups
+
+
+@settings(max_examples=100)
+@given(pair_rules(), st.integers(0, 1000))
+def test_input_pairs_are_those_of_the_definition(
+    rule: tuple[tuple[tuple[str, ...], ...], tuple[int, ...]], seed: int
+) -> None:
+    """Whichever options are left of each edge, in whatever order."""
+    expected = paired(*rule)
+    if not expected:
+        with pytest.raises(SpaceError, match="exactly two must be present, one as x and one as y"):
+            pairs_space(*rule)
+        return
+    space = pairs_space(*rule)
+    everything = list(itertools.product(*(range(size) for size in space.sizes)))
+    assert space.count() == len(expected)
+    assert space.valid(np.array(everything)).tolist() == [p in expected for p in everything]
+    assert space.picks(space.random(seed)) in expected
+    assert space.levels is not None
+    assert {level.shape[0] for level in space.levels} == {4}
+
+
+def test_a_node_of_n_edges_has_as_many_pairs_as_there_are() -> None:
+    for n in range(2, 7):
+        assert pairs_space((("none", "x", "y"),) * n, (n,)).count() == n * (n - 1)
+        assert pairs_space((("none", "skip"),) * n, (n,)).count() == n * (n - 1) // 2
+    with pytest.raises(SpaceError, match="no architecture keeps the rule"):
+        pairs_space((("none", "x", "y"),), (1,))

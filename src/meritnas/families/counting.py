@@ -1,9 +1,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
+
+
+@runtime_checkable
+class CountsItself(Protocol):
+    """A layer with products that are no convolution or linear layer inside it."""
+
+    def multiply_adds(self, outputs: Tensor) -> int:
+        """Its multiply-adds for these outputs."""
+        ...
 
 
 def parameters(module: nn.Module) -> int:
@@ -14,8 +24,9 @@ def parameters(module: nn.Module) -> int:
 def multiply_adds(module: nn.Module, *shapes: Sequence[int]) -> int:
     """The multiply-adds of a network's convolutions and linear layers for one input.
 
-    Biases of linear layers count as one each, as NAS-Bench-201 counts; norms, pooling and
-    activations do not count.
+    Layers that count themselves, as sparse coding and attention do, add what they say. Biases of
+    linear layers count as one each, as NAS-Bench-201 counts; norms, pooling and activations
+    do not count.
 
     Args:
         module: on the `meta` device, where nothing is computed.
@@ -31,6 +42,10 @@ def multiply_adds(module: nn.Module, *shapes: Sequence[int]) -> int:
         elif isinstance(layer, nn.Linear):
             total += layer.in_features * layer.out_features
             total += layer.out_features if layer.bias is not None else 0
+        elif isinstance(layer, nn.Conv1d):
+            total += outputs.numel() * (layer.in_channels // layer.groups) * layer.kernel_size[0]
+        elif isinstance(layer, CountsItself):
+            total += layer.multiply_adds(outputs)
 
     hooks = [layer.register_forward_hook(count) for layer in module.modules()]
     try:

@@ -11,7 +11,7 @@ SKIP = "skip_connect"
 
 
 class Norms:
-    """How the batch norms of a network are made.
+    """How the norms of a network are made.
 
     A child's have weights and running statistics. In the cells of a supernet they have neither:
     weights would let an operation rescale itself, which makes its gate meaningless, and running
@@ -25,6 +25,14 @@ class Norms:
     def __call__(self, channels: int) -> nn.BatchNorm2d:
         """A batch norm of so many channels."""
         return nn.BatchNorm2d(channels, affine=self._affine, track_running_stats=self._running)
+
+    def sequence(self, channels: int) -> nn.BatchNorm1d:
+        """The same for [n, channels, length]."""
+        return nn.BatchNorm1d(channels, affine=self._affine, track_running_stats=self._running)
+
+    def layer(self, *shape: int) -> nn.LayerNorm:
+        """A layer norm over the last dimensions, which have this shape."""
+        return nn.LayerNorm(shape, elementwise_affine=self._affine)
 
 
 CHILD = Norms(affine=True, running=True)

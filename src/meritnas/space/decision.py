@@ -2,6 +2,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+TOGETHER = "together"
+"""The tag of options of a decision that are worth something together: one player of a game."""
+
+SPARSE = "sparse"
+"""The tag of an operation whose maps are sparse-coding layers."""
+
 
 @dataclass(frozen=True)
 class Option:

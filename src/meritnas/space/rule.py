@@ -6,10 +6,13 @@ from typing import Protocol
 
 import numpy as np
 
-from meritnas.space.decision import Decision
+from meritnas.space.decision import Decision, Option
 
 ABSENT = "absent"
 """The tag of an option that means: this edge is not there."""
+
+X, Y = "x", "y"
+"""The names of the options that make an edge the first or the second input of its node."""
 
 Levels = tuple[np.ndarray, ...]
 """A rule as a small automaton that reads one decision after the other. For each decision an
@@ -54,6 +57,52 @@ class PresentEdges:
                     after = np.where(after == self.count, 0, -1)
                 found.append(after.astype(np.int64))
         return tuple(found)
+
+
+@dataclass(frozen=True)
+class InputPairs:
+    """Every node reads two different edges, one as `x` and one as `y` (fusion cells).
+
+    An edge that is present by an option of another name may be either: where edges have no such
+    names, exactly two are present.
+
+    Attributes:
+        groups: the number of edges into each node; 0 for a decision that is no edge and free. The
+            decisions are these edges and free ones, in this order.
+    """
+
+    groups: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return "of the edges into each node exactly two must be present, one as x and one as y"
+
+    def levels(self, decisions: Sequence[Decision]) -> Levels:
+        """States say what the node that is being read has: nothing, x, y, both."""
+        found = []
+        read = iter(decisions)
+        for edges in self.groups:
+            if edges == 0:
+                free = np.full((4, len(next(read))), -1, dtype=np.int64)
+                free[0] = 0
+                found.append(free)
+            for edge in range(edges):
+                columns = [_after(option) for option in next(read).options]
+                after = np.array(columns, dtype=np.int64).T
+                if edge == edges - 1:
+                    after = np.where(after == 3, 0, -1)
+                found.append(after)
+        return tuple(found)
+
+
+def _after(option: Option) -> tuple[int, int, int, int]:
+    """For nothing, x, y and both: what a node has with one more edge, or -1."""
+    if ABSENT in option.tags:
+        return 0, 1, 2, 3
+    if option.name == X:
+        return 1, -1, 3, -1
+    if option.name == Y:
+        return 2, 3, -1, -1
+    return 1, 3, 3, -1
 
 
 def ways(levels: Levels) -> list[list[int]]:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial as bound
 
 import torch
 from torch import Tensor, nn
 
 from meritnas.supernet.gates import Gate
+from meritnas.supernet.memory import FORGETFUL, Memory
 
 
 class Mixed(nn.Module):
@@ -38,12 +40,25 @@ class Mixed(nn.Module):
             nn.MaxPool2d(2, 2, ceil_mode=True) if stride == 2 else nn.Identity()
         )
 
-    def forward(self, inputs: Tensor, gate: Gate) -> Tensor | None:
-        """[n, channels, h, w] -> the same with h and w divided by the stride, or None."""
+    def forward(
+        self,
+        inputs: Tensor,
+        gate: Gate,
+        beside: Tensor | None = None,
+        memory: Memory = FORGETFUL,
+    ) -> Tensor | None:
+        """[n, channels, h, w] -> the same with h and w divided by the stride, or None.
+
+        Args:
+            inputs: what the options read.
+            gate: which of them run.
+            beside: what they read as well, where they fuse two inputs; such have whole channels.
+            memory: where the options' outputs for these very inputs may be kept.
+        """
         if self._partial == 1:
-            return self._sum(inputs, gate)
+            return self._sum((inputs,) if beside is None else (inputs, beside), gate, memory)
         share = inputs.shape[1] // self._partial
-        mixed = self._sum(inputs[:, :share], gate)
+        mixed = self._sum((inputs[:, :share],), gate, memory)
         if mixed is None:
             return None
         rest = self._pass_by(inputs[:, share:])
@@ -55,13 +70,13 @@ class Mixed(nn.Module):
         """Whether anything but zeros is active."""
         return any(self._run[k] is not None for k in gate.active)
 
-    def _sum(self, inputs: Tensor, gate: Gate) -> Tensor | None:
+    def _sum(self, read: tuple[Tensor, ...], gate: Gate, memory: Memory) -> Tensor | None:
         total: Tensor | None = None
         for k in gate.active:
             option = self._run[k]
             if option is None:
                 continue
-            outputs = option(inputs)
+            outputs = memory.recall((self, k), read, bound(option, *read))
             if gate.weights is not None:
                 outputs = outputs * gate.weights[k]
             total = outputs if total is None else total + outputs
