@@ -11,6 +11,10 @@ from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream, joined
 from meritnas.data.task import Task
 from meritnas.families.family import Family
+from meritnas.policy.tags import TOGETHER, ZERO
+from meritnas.space.decision import Decision, Option
+from meritnas.space.rule import ABSENT
+from meritnas.space.space import HyphenText, Space
 from meritnas.supernet.gates import Gate, mixture
 from meritnas.supernet.probe import Probe
 
@@ -167,3 +171,55 @@ def test_batches_join() -> None:
     assert both.weights is not None
     assert both.weights.tolist() == both.inputs[:, 0].tolist()
     assert joined([first]) is first
+
+
+def edges() -> Space:
+    """An edge that may be there as x or as y, an operation, and an edge with one more option."""
+    both, nothing = frozenset({TOGETHER}), frozenset({ZERO})
+    x, y, none = Option("x", both), Option("y", both), Option("none", nothing)
+    return Space(
+        (
+            Decision("cell1<-image.0", (x, none, y)),
+            Decision("op", (Option("sum"), Option("glu"))),
+            Decision("mixed", (Option("none", frozenset({TOGETHER, ZERO})), x, Option("z"), y)),
+        ),
+        HyphenText(),
+    )
+
+
+def test_options_that_go_together_are_one_player() -> None:
+    found = players_of(edges())
+    assert found.names == (
+        "cell1<-image.0",
+        "cell1<-image.0=none",
+        "op=sum",
+        "op=glu",
+        "mixed=none",
+        "mixed=x+y",
+        "mixed=z",
+    )
+    assert found.options == ((0, 2), (1,), (0,), (1,), (0,), (1, 3), (2,))
+    assert found.decisions.tolist() == [0, 0, 1, 1, 2, 2, 2]
+    assert found.null.tolist() == [False, True, False, False, True, False, False]
+    assert found.groups == ((0, 1), (2, 3), (4, 5, 6))
+
+
+def test_all_options_of_a_player_have_its_value_and_leave_with_it() -> None:
+    who = players_of(edges())
+    rows = who.rows(np.arange(1.0, 8.0), (3, 2, 4))
+    assert [row.tolist() for row in rows] == [[1, 2, 1], [3, 4], [5, 6, 7, 6]]
+    weights = [torch.ones(3), torch.ones(2), torch.ones(4)]
+    game = SupernetGame(probe_of(CELL, 1, 8, 8), who, weights)
+    everybody = np.ones(7, dtype=bool)
+    assert [gate.active for gate in game.gates(everybody)] == [(0, 1, 2), (0, 1), (0, 1, 2, 3)]
+    everybody[[0, 5]] = False
+    assert [gate.active for gate in game.gates(everybody)] == [(1,), (0, 1), (0, 2)]
+
+
+def test_a_lone_option_that_goes_together_with_others_elsewhere_is_named_by_its_decision() -> None:
+    """As where a limit has left one of the two."""
+    x = Option("x", frozenset({TOGETHER}))
+    space = Space((Decision("edge", (Option("none", frozenset({ABSENT})), x)),), HyphenText())
+    found = players_of(space)
+    assert found.names == ("edge",)
+    assert found.options == ((1,),)

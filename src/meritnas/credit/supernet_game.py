@@ -7,7 +7,8 @@ import numpy as np
 from torch import Tensor
 
 from meritnas.data.stream import Batch
-from meritnas.policy.tags import mixable, silent
+from meritnas.policy.tags import mixable, silent, tagged
+from meritnas.space.decision import TOGETHER, Decision
 from meritnas.space.space import Space
 from meritnas.supernet.gates import Gate, Gates
 from meritnas.supernet.probe import Probe
@@ -15,53 +16,67 @@ from meritnas.supernet.probe import Probe
 
 @dataclass(frozen=True)
 class Players:
-    """The options of a space that take part in mixtures, each one a player.
+    """The options of a space that take part in mixtures: each one a player, or some together.
 
     On a cell a player is an operation on an edge, in all cells that share the decision. On a
     width a player is that width's term g_k * pad(ReLU(LayerNorm(z[:w_k]))) of the layer's
-    mixture, not the units that it has more than the width before.
+    mixture, not the units that it has more than the width before. Options of a decision that are
+    tagged `together` are one player: an edge that is there, whatever it is there for.
 
     Attributes:
-        decisions: [players], whose option it is.
-        options: [players], which of its options.
+        decisions: [players], whose options it has.
+        options: for each player which of its decision's options, one or more.
         null: [players], booleans: who gives nothing but zeros, and so adds nothing.
-        names: decision=option.
+        names: decision=option; the decision alone where one player is all that it has to give.
         groups: for each decision the players that compete there.
     """
 
     decisions: np.ndarray
-    options: np.ndarray
+    options: tuple[tuple[int, ...], ...]
     null: np.ndarray
     names: tuple[str, ...]
     groups: tuple[tuple[int, ...], ...]
 
     def rows(self, values: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
-        """Numbers by player as a row [options] for each decision; 0 for who does not play."""
+        """Numbers by player as a row [options] for each decision; 0 for who does not play.
+
+        All options of a player have its number.
+        """
         rows = [np.zeros(size) for size in sizes]
-        for decision, option, value in zip(self.decisions, self.options, values, strict=True):
-            rows[decision][option] = value
+        for decision, options, value in zip(self.decisions, self.options, values, strict=True):
+            rows[decision][list(options)] = value
         return rows
 
 
 def players_of(space: Space) -> Players:
     """Everybody who plays in a space."""
     decisions: list[int] = []
-    options: list[int] = []
+    options: list[tuple[int, ...]] = []
     null: list[bool] = []
     names: list[str] = []
     groups: list[tuple[int, ...]] = []
-    zeros = silent(space)
-    for i, (decision, part) in enumerate(zip(space.decisions, mixable(space), strict=True)):
-        own = np.flatnonzero(part).tolist()
-        groups.append(tuple(range(len(names), len(names) + len(own))))
-        for k in own:
-            decisions.append(i)
-            options.append(k)
-            null.append(bool(zeros[i][k]))
-            names.append(f"{decision.name}={decision.options[k].name}")
-    return Players(
-        np.array(decisions), np.array(options), np.array(null), tuple(names), tuple(groups)
+    parts = zip(
+        space.decisions, mixable(space), silent(space), tagged(space, TOGETHER), strict=True
     )
+    for i, (decision, mixed, zeros, together) in enumerate(parts):
+        heard = mixed & ~zeros
+        united = tuple(np.flatnonzero(heard & together).tolist())
+        own: list[tuple[int, ...]] = [
+            (k,) for k in np.flatnonzero(mixed).tolist() if k not in united
+        ]
+        own = sorted([*own, united] if united else own)
+        groups.append(tuple(range(len(names), len(names) + len(own))))
+        for some in own:
+            decisions.append(i)
+            options.append(some)
+            null.append(bool(zeros[list(some)].all()))
+            alone = some == united and len(united) == heard.sum()
+            names.append(decision.name if alone else _name(decision, some))
+    return Players(np.array(decisions), tuple(options), np.array(null), tuple(names), tuple(groups))
+
+
+def _name(decision: Decision, options: Sequence[int]) -> str:
+    return f"{decision.name}={'+'.join(decision.options[k].name for k in options)}"
 
 
 class SupernetGame:
@@ -108,6 +123,6 @@ class SupernetGame:
         """The mixture of the players of a coalition [players]."""
         found = []
         for row, group in zip(self._rows, self._who.groups, strict=True):
-            active = tuple(int(self._who.options[p]) for p in group if coalition[p])
-            found.append(Gate(active, row))
+            active = sorted(k for p in group if coalition[p] for k in self._who.options[p])
+            found.append(Gate(tuple(active), row))
         return tuple(found)

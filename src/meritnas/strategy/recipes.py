@@ -33,6 +33,7 @@ from meritnas.strategy.policy_recipes import (
 )
 from meritnas.strategy.problem import Problem
 from meritnas.strategy.shapley_recipes import darts_shapley, darts_shapley_frozen, shapley
+from meritnas.strategy.sm_shapley_recipe import sm_shapley
 from meritnas.strategy.strategy import Strategy
 
 __all__ = ["RECIPES", "Problem", "check_strategy", "make_strategy"]
@@ -52,6 +53,7 @@ RECIPES: Mapping[str, Callable[..., Strategy]] = {
     "shapley": shapley,
     "darts-shapley": darts_shapley,
     "darts-shapley-frozen": darts_shapley_frozen,
+    "sm-shapley": sm_shapley,
     "manas": manas,
     "manas-ls": manas_ls,
     "manas-linear-softmax": manas_linear_softmax,
