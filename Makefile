@@ -25,7 +25,7 @@ lint: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[data,dev,explain]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[data,dev,explain,onnx]"
 	touch $(READY)
 
 clean:

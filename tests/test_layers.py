@@ -21,9 +21,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("search",),
     ("child",),
     ("report",),
+    ("export",),
     ("result",),
     ("preparation",),
     ("job",),
+    ("explanation",),
     ("api",),
     ("cli", "sklearn"),
 )

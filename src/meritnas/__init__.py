@@ -21,7 +21,10 @@ if TYPE_CHECKING:
         StoreError,
         UsageError,
     )
+    from meritnas.explanation import ModalityExplanation, explain_modalities
+    from meritnas.export.export import export
     from meritnas.families.darts import DartsSpace, darts_space
+    from meritnas.families.fusion import FusionSpace, fusion_space
     from meritnas.families.nasbench201 import Nasbench201Space, nasbench201_space
     from meritnas.families.nasbench201_table import NASBench201Table, nasbench201_table
     from meritnas.families.recurrent import RecurrentSpace, recurrent_space
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from meritnas.families.tabular import PAPER_WIDTHS, TabularSpace, tabular_space
     from meritnas.result import SearchResult
     from meritnas.sklearn.estimators import NASClassifier, NASRegressor
+    from meritnas.sklearn.fusion import NASFusionClassifier
     from meritnas.space.architecture import Architecture
 
 __all__ = [
@@ -36,10 +40,13 @@ __all__ = [
     "Architecture",
     "DartsSpace",
     "DataError",
+    "FusionSpace",
     "InfeasibleError",
     "MeritNASError",
+    "ModalityExplanation",
     "NASBench201Table",
     "NASClassifier",
+    "NASFusionClassifier",
     "NASRegressor",
     "Nasbench201Space",
     "Predictor",
@@ -53,6 +60,9 @@ __all__ = [
     "UsageError",
     "__version__",
     "darts_space",
+    "explain_modalities",
+    "export",
+    "fusion_space",
     "load_predictor",
     "nasbench201_space",
     "nasbench201_table",
@@ -69,6 +79,7 @@ _MODULES = {
     "meritnas.api": ("resume", "retrain", "search", "train"),
     "meritnas.child.predictor": ("Predictor", "load_predictor"),
     "meritnas.credit.shapley": ("ShapleyValues", "shapley_values"),
+    "meritnas.explanation": ("ModalityExplanation", "explain_modalities"),
     "meritnas.errors": (
         "DataError",
         "InfeasibleError",
@@ -77,7 +88,9 @@ _MODULES = {
         "StoreError",
         "UsageError",
     ),
+    "meritnas.export.export": ("export",),
     "meritnas.families.darts": ("DartsSpace", "darts_space"),
+    "meritnas.families.fusion": ("FusionSpace", "fusion_space"),
     "meritnas.families.recurrent": ("RecurrentSpace", "recurrent_space"),
     "meritnas.families.nasbench201": ("Nasbench201Space", "nasbench201_space"),
     "meritnas.families.nasbench201_table": ("NASBench201Table", "nasbench201_table"),
@@ -85,6 +98,7 @@ _MODULES = {
     "meritnas.families.tabular": ("PAPER_WIDTHS", "TabularSpace", "tabular_space"),
     "meritnas.result": ("SearchResult",),
     "meritnas.sklearn.estimators": ("NASClassifier", "NASRegressor"),
+    "meritnas.sklearn.fusion": ("NASFusionClassifier",),
     "meritnas.space.architecture": ("Architecture",),
 }
 
@@ -104,9 +118,9 @@ class _Package(ModuleType):
         return sorted({*super().__dir__(), *__all__})
 
     def __setattr__(self, name: str, value: object) -> None:
-        # Python binds the package `meritnas.search` here when it loads it, but for users
-        # `meritnas.search` is the function.
-        if not (name == "search" and isinstance(value, ModuleType)):
+        # Python binds the packages `meritnas.search` and `meritnas.export` here when it loads
+        # them, but for users these are functions.
+        if not (name in ("search", "export") and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
 

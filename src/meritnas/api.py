@@ -9,7 +9,9 @@ import pandas as pd
 
 from meritnas.data.bundle import outline_table
 from meritnas.data.image_bundle import outline_images
-from meritnas.data.image_source import ImageSource, is_image_data, load_images
+from meritnas.data.image_source import ImageData, ImageSource, is_image_data, load_images
+from meritnas.data.modality_bundle import outline_modalities
+from meritnas.data.modality_source import ModalitySource, load_modalities
 from meritnas.data.source import Source, load_source
 from meritnas.data.text_bundle import outline_text
 from meritnas.data.text_source import TextSource, load_text
@@ -23,17 +25,21 @@ from meritnas.preparation import AnyData, AnySource
 from meritnas.result import SearchResult
 from meritnas.search.defaults import (
     TEXT_DEFAULTS,
+    fusion_settings,
     image_settings,
     table_settings,
     text_settings,
 )
 from meritnas.search.settings import SearchSettings
-from meritnas.search.spaces import RECURRENT, TABULAR, CellFamily, is_cell_space, name_of
+from meritnas.search.spaces import FUSION, RECURRENT, TABULAR, CellFamily, is_cell_space, name_of
 from meritnas.search.store import RunStore
 from meritnas.space.space import HyphenText
 
 Images: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Images [n, h, w] or [n, h, w, channels], and their labels [n]."""
+
+Given: TypeAlias = str | Path | pd.DataFrame | Images | Mapping[str, np.ndarray]
+Modalities: TypeAlias = Sequence[str] | Mapping[str, Sequence[str]]
 
 
 def nobody(event: dict[str, Any]) -> None:
@@ -42,7 +48,7 @@ def nobody(event: dict[str, Any]) -> None:
 
 
 def search(
-    data: str | Path | pd.DataFrame | Images,
+    data: Given,
     target: str | None = None,
     *,
     space: str | TabularSpace | CellFamily | None = None,
@@ -69,6 +75,15 @@ def search(
     width: int | None = None,
     nodes: int | None = None,
     predecessors: int | None = None,
+    length: int | None = None,
+    steps: int | None = None,
+    operations: Literal["all", "normal", "sparse", "bm-nas"] | None = None,
+    shared: bool | None = None,
+    unimodal_only: bool | None = None,
+    sparsity: float | None = None,
+    text_form: Literal["counted", "hashed"] | None = None,
+    text_columns: int | None = None,
+    modalities: Modalities | None = None,
     epochs: int | None = None,
     minutes: float | None = None,
     warmup: float | None = None,
@@ -99,15 +114,17 @@ def search(
     out: str | Path | None = None,
     listen: Listener = nobody,
 ) -> SearchResult:
-    """Find a network for a table, images or a text that keeps the limits, and train it.
+    """Find a network for your data that keeps the limits, and train it.
 
-    What is left at None has a default that suits the data: `TABLE_DEFAULTS`, or for images and
-    texts `IMAGE_DEFAULTS` or `TEXT_DEFAULTS` and the preset.
+    What is left at None has a default that suits the data: `TABLE_DEFAULTS`, or for images, texts
+    and several modalities `IMAGE_DEFAULTS`, `TEXT_DEFAULTS` or `FUSION_DEFAULTS` and the preset.
 
     Args:
         data: a bundled name; a table (CSV, TSV, Parquet, gz, or a data frame); images (a folder
             with a folder for each class, npz, idx, CIFAR's files, or a pair of arrays); with the
-            space "recurrent" a text (a file, or a folder with train, valid and test files).
+            space "recurrent" a text (a file, or a folder with train, valid and test files); with
+            the space "fusion" several modalities (an npz or a dict with an array for each, or a
+            table with groups of columns).
         target: the column to predict; images have their classes.
         space: one of `meritnas list spaces`, or a `tabular_space(...)`, `nasbench201_space(...)`
             or `darts_space(...)` whose inputs and outputs fit the data.
@@ -135,6 +152,15 @@ def search(
         width: of a language model's embeddings, state and nodes.
         nodes: of its cell.
         predecessors: 1 for one edge into each of these, None for all (`recurrent`).
+        length: positions of every joined state (`fusion`).
+        steps: inner steps of a fusion cell.
+        operations: what they choose from: "all", "normal", "sparse" or "bm-nas" (`fusion`).
+        shared: whether both inputs of a cell are one mixture while searching (`fusion`).
+        unimodal_only: whether cells join features only, not what earlier cells gave (`fusion`).
+        sparsity: lambda_1 of sparse operations (`fusion`).
+        text_form: how texts become numbers, "counted" n-grams or "hashed" ones (`fusion`).
+        text_columns: how many numbers (`fusion`).
+        modalities: the names of those to use, or for a table name -> columns (`fusion`).
         epochs: passes of the supernet over the training part.
         minutes: time for everything instead; the number of steps is fixed once measured.
         warmup: the part of the search in which only weights learn.
@@ -192,22 +218,16 @@ _NO_SETTINGS = {
 }
 
 
-def _load(
-    data: str | Path | pd.DataFrame | Images, target: str | None, asked: Mapping[str, Any]
-) -> AnySource:
-    """The table, the images or the text that were meant."""
+def _load(data: Given, target: str | None, asked: Mapping[str, Any]) -> AnySource:
+    """The table, the images, the text or the modalities that were meant."""
     space = asked.get("space")
     if space == RECURRENT:
         return _text(data, target, asked)
+    if space == FUSION or isinstance(data, Mapping):
+        return _modalities(data, target, asked)
     cells = is_cell_space(space) if isinstance(space, str) else isinstance(space, CellFamily)
     if not isinstance(data, pd.DataFrame) and (cells or (space is None and is_image_data(data))):
-        source = load_images(data, asked.get("image_size"))  # it says so if these are no images
-        for name, value in (("target", target), ("task", asked.get("task"))):
-            if value is not None:
-                raise UsageError(f"{name} is for tables; images have their classes, leave it out")
-        if asked.get("skip_bad_rows"):
-            raise UsageError("skip_bad_rows is for tables; leave it out for images")
-        return source
+        return _pictures(data, target, asked)
     if cells:
         raise UsageError("a table cannot be searched with a space for images; use tabular")
     if is_image_data(data):
@@ -221,9 +241,31 @@ def _load(
     return load_source(data, target, bool(asked.get("skip_bad_rows")))
 
 
-def _text(
-    data: str | Path | pd.DataFrame | Images, target: str | None, asked: Mapping[str, Any]
-) -> TextSource:
+def _pictures(data: ImageData, target: str | None, asked: Mapping[str, Any]) -> ImageSource:
+    source = load_images(data, asked.get("image_size"))  # it says so if these are no images
+    for name, value in (("target", target), ("task", asked.get("task"))):
+        if value is not None:
+            raise UsageError(f"{name} is for tables; images have their classes, leave it out")
+    if asked.get("skip_bad_rows"):
+        raise UsageError("skip_bad_rows is for tables; leave it out for images")
+    return source
+
+
+def _modalities(data: Given, target: str | None, asked: Mapping[str, Any]) -> ModalitySource:
+    if isinstance(data, tuple):
+        raise UsageError("the space fusion is for several modalities; give a dict of arrays")
+    if asked.get("space") not in (None, FUSION):
+        raise UsageError("arrays by name are several modalities; use the space fusion")
+    for name in ("skip_bad_rows", "image_size"):
+        if asked.get(name):
+            raise UsageError(f"{name} is not for several modalities; leave it out")
+    if target is None:
+        raise UsageError("name the array or column to predict: target=... (--target on the line)")
+    where = data if isinstance(data, pd.DataFrame | Mapping) else Path(data).expanduser()
+    return load_modalities(where, target, asked.get("modalities"))
+
+
+def _text(data: Given, target: str | None, asked: Mapping[str, Any]) -> TextSource:
     if not isinstance(data, str | Path):
         raise UsageError("the space recurrent is for texts; give the path of a file or folder")
     for name in ("task", "skip_bad_rows", "image_size"):
@@ -240,6 +282,11 @@ def _job_on(source: AnySource, asked: Mapping[str, Any]) -> Job:
     if isinstance(source, TextSource):
         outline = outline_text(source)
         settings = text_settings(len(source.train), asked)
+    elif isinstance(source, ModalitySource):
+        outline = outline_modalities(
+            source, asked["seed"], asked.get("task"), asked.get("class_weight")
+        )
+        settings = fusion_settings(len(outline.split.train), asked)
     elif isinstance(source, ImageSource):
         outline = outline_images(source, asked["seed"], asked.get("class_weight"))
         height, width, channels = source.images.shape[1:]
@@ -288,6 +335,8 @@ def _new_store(settings: SearchSettings, source: AnySource, asked: Mapping[str, 
     read: dict[str, Any] = {"skip_bad_rows": bool(asked.get("skip_bad_rows"))}
     if isinstance(source, TextSource):
         read = {}
+    elif isinstance(source, ModalitySource):
+        read = {"modalities": asked.get("modalities")}
     elif isinstance(source, ImageSource):
         # What they were resized to, however that was found.
         read = {"image_size": list(source.images.shape[1:3])}
@@ -358,7 +407,7 @@ def retrain(
 
 
 def train(
-    data: str | Path | pd.DataFrame | Images,
+    data: Given,
     target: str | None = None,
     *,
     architecture: str,
@@ -375,6 +424,15 @@ def train(
     width: int | None = None,
     nodes: int | None = None,
     predecessors: int | None = None,
+    length: int | None = None,
+    steps: int | None = None,
+    operations: Literal["all", "normal", "sparse", "bm-nas"] | None = None,
+    shared: bool | None = None,
+    unimodal_only: bool | None = None,
+    sparsity: float | None = None,
+    text_form: Literal["counted", "hashed"] | None = None,
+    text_columns: int | None = None,
+    modalities: Modalities | None = None,
     epochs: int | None = None,
     seeds: int | None = None,
     batch_size: int | None = None,
@@ -413,6 +471,15 @@ def train(
         width: of a language model's embeddings, state and nodes.
         nodes: of its cell.
         predecessors: 1 for one edge into each of these (`recurrent`).
+        length: positions of every joined state (`fusion`).
+        steps: inner steps of a fusion cell.
+        operations: what they choose from: "all", "normal", "sparse" or "bm-nas" (`fusion`).
+        shared: whether both inputs of a cell are one mixture while searching (`fusion`).
+        unimodal_only: whether cells join features only, not what earlier cells gave (`fusion`).
+        sparsity: lambda_1 of sparse operations (`fusion`).
+        text_form: how texts become numbers, "counted" n-grams or "hashed" ones (`fusion`).
+        text_columns: how many numbers (`fusion`).
+        modalities: the names of those to use, or for a table name -> columns (`fusion`).
         epochs: passes over the training part.
         seeds: how often it is trained.
         batch_size: rows or images a step.

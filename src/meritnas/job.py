@@ -18,6 +18,7 @@ from meritnas.child.retrain import Retrained, retrain_child
 from meritnas.child.train import train_child
 from meritnas.data.bundle import AnyBundle, Outline
 from meritnas.data.image_source import ImageSource
+from meritnas.data.modality_source import ModalitySource
 from meritnas.data.text_source import TextSource
 from meritnas.errors import StoreError
 from meritnas.families.latency import microseconds
@@ -360,6 +361,8 @@ def _kind_of(source: AnySource) -> dict[str, Any]:
     """What the data is, and how it is read unless told otherwise."""
     if isinstance(source, TextSource):
         return {"kind": "text", "level": source.level}
+    if isinstance(source, ModalitySource):
+        return {"kind": "modalities", "target": source.target_name, "modalities": None}
     if isinstance(source, ImageSource):
         return {"kind": "images", "target": source.labels.name}
     return {"kind": "table", "target": source.target, "skip_bad_rows": False}

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
 import pandas as pd
 
 from meritnas.child.predictor import read_preprocessing
@@ -11,6 +13,8 @@ from meritnas.child.scaling import ScalingChoice, choose_scaling
 from meritnas.data.bundle import AnyBundle, Outline, outline_table
 from meritnas.data.image_bundle import encode_images, outline_images
 from meritnas.data.image_source import ImageData, ImageSource, load_images
+from meritnas.data.modality_bundle import encode_modalities, outline_modalities
+from meritnas.data.modality_source import ModalityData, ModalitySource, load_modalities
 from meritnas.data.source import Source, load_source
 from meritnas.data.text_bundle import encode_text, outline_text
 from meritnas.data.text_source import TextSource, load_text
@@ -22,9 +26,9 @@ from meritnas.search.settings import SearchSettings
 from meritnas.search.setup import encode_within, make_family
 from meritnas.search.store import RunStore
 
-AnySource: TypeAlias = Source | ImageSource | TextSource
-AnyData: TypeAlias = pd.DataFrame | ImageData
-"""What a run can be given in memory: a table, or images and labels."""
+AnySource: TypeAlias = Source | ImageSource | TextSource | ModalitySource
+AnyData: TypeAlias = pd.DataFrame | ImageData | Mapping[str, np.ndarray]
+"""What a run can be given in memory: a table, images and labels, or arrays by modality."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class Preparation:
 def prepare(settings: SearchSettings, source: AnySource, outline: Outline) -> Preparation:
     """Encode the data as the train rows say; tables may need trials for that."""
     begun = time.perf_counter()
-    if isinstance(source, ImageSource | TextSource):
+    if not isinstance(source, Source):
         scaling = ScalingChoice("standard", {})
     else:
         scaling = choose_scaling(settings, source, outline)
@@ -108,6 +112,11 @@ def _encoded(
         assert text is not None
         columns = settings.recipe.batch_size
         bundle = encode_text(source, columns, text.window, text.vocabulary).to(settings.device)
+    elif isinstance(source, ModalitySource):
+        fusion = settings.fusion
+        assert fusion is not None
+        joined = encode_modalities(source, outline, fusion.text_form, fusion.text_columns)
+        bundle = joined.to(settings.device)
     elif isinstance(source, ImageSource):
         bundle = encode_images(source, outline).to(settings.device)
     else:
@@ -119,6 +128,8 @@ def outline_of(settings: SearchSettings, source: AnySource) -> Outline:
     """The task and the split that a run's settings give its data."""
     if isinstance(source, TextSource):
         return outline_text(source)
+    if isinstance(source, ModalitySource):
+        return outline_modalities(source, settings.seed, settings.task, settings.class_weight)
     if isinstance(source, ImageSource):
         return outline_images(source, settings.seed, settings.class_weight)
     return outline_table(source, settings.seed, settings.task, settings.class_weight)
@@ -138,6 +149,8 @@ def source_of(store: RunStore, data: AnyData | None) -> AnySource:
         if not isinstance(given, str):
             raise UsageError(f"run {store.folder} was made on a text; leave data out")
         source = load_text(given, kept["level"])
+    elif kept.get("kind") == "modalities":
+        source = load_modalities(_as_modalities(given, store), kept["target"], kept["modalities"])
     elif kept.get("kind") == "images":
         size = kept.get("image_size")
         source = load_images(_as_images(given, store), tuple(size) if size else None)
@@ -151,8 +164,14 @@ def source_of(store: RunStore, data: AnyData | None) -> AnySource:
     return source
 
 
+def _as_modalities(data: str | AnyData, store: RunStore) -> ModalityData:
+    if isinstance(data, tuple):
+        raise UsageError(f"run {store.folder} was made on several modalities; give those by name")
+    return data
+
+
 def _as_images(data: str | AnyData, store: RunStore) -> ImageData:
-    if isinstance(data, pd.DataFrame):
+    if isinstance(data, pd.DataFrame | Mapping):
         raise UsageError(f"run {store.folder} was made on images, not on a table; give those")
     return data
 

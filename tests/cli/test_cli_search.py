@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_helpers import SHORT, Outcome, finish, start, table
+from cli_helpers import SHORT, Outcome, table
 
 Command = Callable[..., Outcome]
 NAMES = {"architecture", "params", "limits", "feasible_share", "test", "test_spread", "seconds"}
@@ -148,6 +148,7 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
         "warmup": 0.5,
         "cells": None,
         "text": None,
+        "fusion": None,
         "retrain_epochs": 2,
         "retrain_seeds": 2,
         "finalists": 2,
@@ -189,9 +190,9 @@ def test_minutes_are_kept(meritnas: Command, sales: Path) -> None:
     assert 0.5 < time.perf_counter() - begun < 9.0
 
 
-def test_a_limit_on_size_and_time_is_shown_with_what_was_used() -> None:
+def test_a_limit_on_size_and_time_is_shown_with_what_was_used(meritnas: Command) -> None:
     limits = ("--max-size-kb", "2.5", "--max-latency-ms", "500", "--max-params", "400")
-    outcome = finish(start("search", "wine", *limits, *SHORT))
+    outcome = meritnas("search", "wine", *limits, *SHORT)
     assert outcome.code == 0, outcome.err
     model = Path("runs/wine-tabnas-1/model.safetensors")
     assert model.stat().st_size <= 2500
@@ -202,7 +203,7 @@ def test_a_limit_on_size_and_time_is_shown_with_what_was_used() -> None:
 
 
 def test_a_ladder_of_limits_is_a_table_a_figure_and_json(meritnas: Command) -> None:
-    outcome = finish(start("search", "wine", "--pareto", "--max-params", "700", *SHORT))
+    outcome = meritnas("search", "wine", "--pareto", "--max-params", "700", *SHORT)
     assert outcome.code == 0, outcome.err
     assert "smaller limits" in outcome.out
     assert "figure: runs/wine-tabnas-1/pareto.png" in outcome.out
@@ -217,8 +218,8 @@ def test_a_ladder_of_limits_is_a_table_a_figure_and_json(meritnas: Command) -> N
         assert row["architecture"] in outcome.out
 
 
-def test_wrong_values_of_the_new_limits_are_one_line(sales: Path) -> None:
-    outcome = finish(start("search", sales, "--target", "churn", "--max-size-kb", "few"))
+def test_wrong_values_of_the_new_limits_are_one_line(meritnas: Command, sales: Path) -> None:
+    outcome = meritnas("search", sales, "--target", "churn", "--max-size-kb", "few")
     assert outcome.code == 2
     assert "--max-size-kb" in outcome.err
     assert "Traceback" not in outcome.err

@@ -19,6 +19,8 @@ from meritnas.child.train import train_child
 from meritnas.data.bundle import AnyBundle
 from meritnas.data.image_bundle import encode_images, outline_images
 from meritnas.data.image_source import load_images
+from meritnas.data.modality_bundle import encode_modalities, outline_modalities
+from meritnas.data.modality_source import load_modalities
 from meritnas.data.text_bundle import encode_text
 from meritnas.data.text_source import TextSource
 from meritnas.errors import UsageError
@@ -26,7 +28,7 @@ from meritnas.families.family import Family
 from meritnas.search.loop import Search, run_search
 from meritnas.search.plan import Plan
 from meritnas.search.recipe import TrainRecipe
-from meritnas.search.settings import CellSettings, SearchSettings, TextSettings
+from meritnas.search.settings import CellSettings, FusionSettings, SearchSettings, TextSettings
 from meritnas.search.setup import Ground, make_family, make_ground, make_search
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.recipes import RECIPES
@@ -45,6 +47,7 @@ SPACES = (
     "darts-s4",
     "darts-unique",
     "recurrent",
+    "fusion",
 )
 
 # Those that promise to draw nothing that breaks a limit, and what that takes.
@@ -68,6 +71,9 @@ def options_of(space: str, strategy: str) -> dict[str, Any]:
     """Removing each of up to 224 options of a DARTS cell is the business of another test."""
     if strategy in SHAPLEY:
         return {"permutations": 1, "truncation": 1.0 if space.startswith("darts") else 0.5}
+    if strategy == "sm-shapley":
+        share = 1.0 if space in ("darts", "darts-unique") else 0.5
+        return {"normal_samples": 1, "gradient_share": share, "judged_rows": 8}
     return WITHIN.get(strategy, {})
 
 
@@ -76,6 +82,7 @@ AFTER_THE_WEIGHTS = (
     "evolution",
     "bayesian",
     "shapley",
+    "sm-shapley",
     "manas-ls",
     "manas-linear-softmax",
 )
@@ -112,7 +119,17 @@ def text() -> AnyBundle:
     return encode_text(source, 8, 4)
 
 
+@functools.cache
+def views() -> AnyBundle:
+    rng = np.random.default_rng(0)
+    arrays = {"one": rng.random((40, 3)), "two": rng.random((40, 2)), "y": np.arange(40) % 3}
+    source = load_modalities(arrays, "y")
+    return encode_modalities(source, outline_modalities(source, 0))
+
+
 def bundle_of(space: str) -> AnyBundle:
+    if space == "fusion":
+        return views()
     if space == "recurrent":
         return text()
     return strategy_contract.bundle() if space == "tabular" else images()
@@ -131,6 +148,15 @@ def settings_of(space: str, strategy: str, limits: dict[str, int]) -> SearchSett
             limits=limits,
             recipe=RECIPE,
             text=TextSettings("quick", "word", 10, 4, 3, 3),
+        )
+    if space == "fusion":
+        return SearchSettings(
+            space=space,
+            strategy=strategy,
+            strategy_options=options,
+            limits=limits,
+            recipe=RECIPE,
+            fusion=FusionSettings("quick", 4, 2, 2, 1),
         )
     per_stage = space.startswith("nasbench201")
     cells = CellSettings(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,9 +11,12 @@ import torch
 from torch import nn
 
 from meritnas.child.train import outputs_of
+from meritnas.data.bundle import AnyEncoder
 from meritnas.data.encoder import TableEncoder
 from meritnas.data.image_encoder import ImageEncoder
 from meritnas.data.image_formats import ImageData
+from meritnas.data.modality_encoder import ModalityEncoder
+from meritnas.data.modality_source import load_views
 from meritnas.data.pictures import read_pictures
 from meritnas.data.task import Task
 from meritnas.data.text_encoder import TextEncoder
@@ -21,8 +25,9 @@ from meritnas.search.settings import SearchSettings
 from meritnas.search.setup import make_family
 from meritnas.search.store import RunStore
 
-NewData: TypeAlias = pd.DataFrame | ImageData | np.ndarray
-"""A table; or pictures: a file, a folder, an array uint8 [n, h, w] or [n, h, w, channels]."""
+NewData: TypeAlias = pd.DataFrame | ImageData | np.ndarray | Mapping[str, np.ndarray]
+"""A table; pictures: a file, a folder, an array uint8 [n, h, w] or [n, h, w, channels]; or arrays
+by modality."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class Predictor:
         module: inputs [n, columns] or [n, channels, h, w] -> outputs [n, outputs].
     """
 
-    encoder: TableEncoder | ImageEncoder | TextEncoder
+    encoder: AnyEncoder
     task: Task
     module: nn.Module
 
@@ -50,8 +55,15 @@ class Predictor:
     def _inputs(self, data: NewData) -> torch.Tensor:
         if isinstance(self.encoder, TextEncoder):
             raise UsageError("this network was trained on a text; let it go on with a prompt")
+        if isinstance(self.encoder, ModalityEncoder):
+            if isinstance(data, np.ndarray | tuple):
+                raise UsageError(
+                    "this network was trained on several modalities; give a dict of arrays, a data "
+                    "frame or a file"
+                )
+            return self.encoder.transform(load_views(data, self.encoder.columns))
         if isinstance(self.encoder, ImageEncoder):
-            if isinstance(data, pd.DataFrame):
+            if isinstance(data, pd.DataFrame | Mapping):
                 raise UsageError("this network was trained on images; give it images, not a table")
             return self.encoder.transform(read_pictures(data, self.encoder).images)
         if not isinstance(data, pd.DataFrame):
@@ -108,10 +120,12 @@ def _holder(store: RunStore, network: str | None) -> RunStore:
 
 def read_preprocessing(
     store: RunStore,
-) -> tuple[TableEncoder | ImageEncoder | TextEncoder, Task]:
+) -> tuple[AnyEncoder, Task]:
     """How the run turned its data into numbers."""
 
-    def encoder(found: dict[str, Any]) -> TableEncoder | ImageEncoder | TextEncoder:
+    def encoder(found: dict[str, Any]) -> AnyEncoder:
+        if found.get("kind") == "modalities":
+            return ModalityEncoder.from_json(found)
         if found.get("kind") == "text":
             return TextEncoder.from_json(found)
         if found.get("kind") == "image":

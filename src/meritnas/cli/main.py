@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from meritnas.cli.columns_command import columns
+from meritnas.cli.explain_command import explain
+from meritnas.cli.export_command import export
 from meritnas.cli.list_command import make_list
 from meritnas.cli.predict_command import predict
 from meritnas.cli.retrain_command import retrain
@@ -31,6 +33,8 @@ def make_app() -> typer.Typer:
     app.command()(retrain)
     app.command()(predict)
     app.command()(columns)
+    app.command()(explain)
+    app.command()(export)
     app.add_typer(make_list(), name="list")
     return app
 

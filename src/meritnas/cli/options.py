@@ -14,6 +14,7 @@ _SPACE = "Space"
 _CELLS = "Networks of cells, for images"
 _IMAGES = "Training images"
 _TEXT = "Texts and language models"
+_FUSION = "Several modalities"
 _TRAINING = "Training"
 _STRATEGY = "Strategy options (each strategy has some: meritnas list strategies)"
 _RUN = "Run"
@@ -22,7 +23,8 @@ Data = Annotated[
     str | None,
     typer.Argument(
         metavar="DATA",
-        help="A table (CSV, TSV, gz, Parquet); images (a folder per class, npz, idx, CIFAR); or "
+        help="A table (CSV, TSV, gz, Parquet); images (a folder per class, npz, idx, CIFAR); a "
+        "text (--space recurrent); an npz with an array for each modality (--space fusion); or "
         "digits, breast_cancer, wine, diabetes, mnist5k.",
         show_default=False,
     ),
@@ -50,7 +52,11 @@ Pareto = Annotated[
 ]
 StrategyName = Annotated[
     str | None,
-    typer.Option(help="How to search.", show_default="tabnas; images: advantage", metavar="NAME"),
+    typer.Option(
+        help="How to search.",
+        show_default="tabnas; fusion: sm-shapley; texts, images: advantage",
+        metavar="NAME",
+    ),
 ]
 Task = Annotated[
     Literal["classification", "regression"] | None,
@@ -103,7 +109,7 @@ Channels = Annotated[
 Cells = Annotated[
     int | None,
     typer.Option(
-        help="In each of 3 stages (nasbench201), or in all (darts).",
+        help="In each of 3 stages (nasbench201), or in all (darts, fusion).",
         show_default="by preset",
         rich_help_panel=_CELLS,
     ),
@@ -179,6 +185,70 @@ Predecessors = Annotated[
     int | None,
     typer.Option(
         help="1 for one edge into each node.", show_default="all edges", rich_help_panel=_TEXT
+    ),
+]
+Length = Annotated[
+    int | None,
+    typer.Option(
+        help="Positions of every joined state.", show_default="by preset", rich_help_panel=_FUSION
+    ),
+]
+Steps = Annotated[
+    int | None,
+    typer.Option(help="Inner steps of a fusion cell.", show_default="1", rich_help_panel=_FUSION),
+]
+Operations = Annotated[
+    Literal["all", "normal", "sparse", "bm-nas"] | None,
+    typer.Option(
+        help="What steps choose from: all, normal, sparse or bm-nas.",
+        show_default="all",
+        metavar="NAME",
+        rich_help_panel=_FUSION,
+    ),
+]
+Shared = Annotated[
+    bool | None,
+    typer.Option(
+        "--shared",
+        help="Both inputs of a cell are one mixture while searching.",
+        rich_help_panel=_FUSION,
+    ),
+]
+UnimodalOnly = Annotated[
+    bool | None,
+    typer.Option(
+        "--unimodal-only",
+        help="Cells join features only, not what earlier cells gave.",
+        rich_help_panel=_FUSION,
+    ),
+]
+Sparsity = Annotated[
+    float | None,
+    typer.Option(
+        help="lambda_1 of sparse operations.", show_default="0.1", rich_help_panel=_FUSION
+    ),
+]
+TextForm = Annotated[
+    Literal["counted", "hashed"] | None,
+    typer.Option(
+        help="How texts become numbers: counted or hashed n-grams.",
+        show_default="counted",
+        metavar="NAME",
+        rich_help_panel=_FUSION,
+    ),
+]
+TextColumns = Annotated[
+    int | None,
+    typer.Option(help="How many numbers.", show_default="1024", rich_help_panel=_FUSION),
+]
+Modalities = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--modality",
+        help="A modality to use, instead of all; for a table NAME=COLUMN,COLUMN. May be repeated.",
+        metavar="NAME",
+        show_default=False,
+        rich_help_panel=_FUSION,
     ),
 ]
 ImageSize = Annotated[
@@ -473,6 +543,46 @@ JudgedBy = Annotated[
 Memory = Annotated[
     float | None,
     typer.Option(help="How much a regression counts in the next one.", rich_help_panel=_STRATEGY),
+]
+NormalSamples = Annotated[
+    int | None,
+    typer.Option(
+        help="Orders for edges and normal operations (sm-shapley).", rich_help_panel=_STRATEGY
+    ),
+]
+SparseSamples = Annotated[
+    int | None,
+    typer.Option(help="Orders for sparse operations (sm-shapley).", rich_help_panel=_STRATEGY),
+]
+GradientShare = Annotated[
+    float | None,
+    typer.Option(
+        help="Part of the search in which gradients lead (sm-shapley).", rich_help_panel=_STRATEGY
+    ),
+]
+Grouped = Annotated[
+    bool | None,
+    typer.Option(
+        "--grouped/--no-grouped",
+        help="Whether sparse operations get orders of their own (sm-shapley).",
+        show_default="on",
+        rich_help_panel=_STRATEGY,
+    ),
+]
+Proportional = Annotated[
+    bool | None,
+    typer.Option(
+        "--proportional/--no-proportional",
+        help="Whether strong operations get more orders (sm-shapley).",
+        show_default="on",
+        rich_help_panel=_STRATEGY,
+    ),
+]
+Both = Annotated[
+    bool | None,
+    typer.Option(
+        "--both", help="Gradient steps in every epoch (sm-shapley).", rich_help_panel=_STRATEGY
+    ),
 ]
 
 Seed = Annotated[

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from meritnas.child.predictor import NewData, Predictor
+    from meritnas.data.modality_encoder import ModalityEncoder
 
 _PIECE = 16_384
 
@@ -142,6 +143,7 @@ def _read(file: str, predictor: Predictor) -> _New:
     from meritnas.data.bundled import BUNDLED, load_bundled
     from meritnas.data.encoder import TableEncoder
     from meritnas.data.image_encoder import ImageEncoder
+    from meritnas.data.modality_encoder import ModalityEncoder
     from meritnas.data.pictures import read_pictures
     from meritnas.data.table import read_table
 
@@ -150,6 +152,8 @@ def _read(file: str, predictor: Predictor) -> _New:
         pictures = read_pictures(file, encoder)
         truth = _as_classes(pictures.labels, predictor.task.classes)
         return _New(pictures.images, pictures.names, truth, pictures.notes)
+    if isinstance(encoder, ModalityEncoder):
+        return _read_modalities(file, encoder, predictor.task.target)
     assert isinstance(encoder, TableEncoder)
     if file in BUNDLED:
         frame = load_bundled(file)[0]
@@ -158,6 +162,21 @@ def _read(file: str, predictor: Predictor) -> _New:
     target = predictor.task.target
     truth = frame[target] if target in frame.columns else None
     return _New(frame, None, truth, encoder.unfamiliar(frame))
+
+
+def _read_modalities(file: str, encoder: ModalityEncoder, target: str) -> _New:
+    from meritnas.data.modality_encoder import same_rows
+    from meritnas.data.modality_source import load_modalities, load_views
+
+    path = Path(file).expanduser()
+    views = load_views(path, encoder.columns)
+    try:
+        truth = load_modalities(path, target).target
+    except DataError:  # there is no target in it
+        truth = None
+    if truth is not None and len(truth) != same_rows(views.items()):
+        truth = None  # some samples have none
+    return _New(path, None, truth, encoder.unfamiliar(views))
 
 
 def _as_classes(labels: pd.Series | None, classes: Sequence[Any]) -> pd.Series | None:

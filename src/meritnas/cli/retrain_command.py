@@ -7,6 +7,7 @@ import typer
 
 from meritnas.cli import options as opt
 from meritnas.cli.listener import Listener
+from meritnas.cli.modalities import parse_modalities
 from meritnas.cli.outcome import plain_outcome
 from meritnas.cli.result import print_result
 from meritnas.cli.speech import resume_command
@@ -45,6 +46,21 @@ def retrain(
     channels: opt.Channels = None,
     cells: opt.Cells = None,
     stem: opt.Stem = None,
+    level: opt.Level = None,
+    vocabulary: opt.Vocabulary = None,
+    window: opt.Window = None,
+    width: opt.Width = None,
+    nodes: opt.Nodes = None,
+    predecessors: opt.Predecessors = None,
+    length: opt.Length = None,
+    steps: opt.Steps = None,
+    operations: opt.Operations = None,
+    shared: opt.Shared = None,
+    unimodal_only: opt.UnimodalOnly = None,
+    sparsity: opt.Sparsity = None,
+    text_form: opt.TextForm = None,
+    text_columns: opt.TextColumns = None,
+    modalities: opt.Modalities = None,
     image_size: opt.ImageSize = None,
     batch_size: opt.BatchSize = None,
     learning_rate: opt.LearningRate = None,
@@ -94,6 +110,8 @@ def _given(data: str, asked: dict[str, Any], listener: Listener) -> dict[str, An
         )
     if "widths" in asked:
         asked["widths"] = parse_widths(asked["widths"])
+    if "modalities" in asked:
+        asked["modalities"] = parse_modalities(asked["modalities"])
 
     from meritnas import api
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from meritnas.cli import options as opt
 from meritnas.cli.listener import Listener
+from meritnas.cli.modalities import parse_modalities
 from meritnas.cli.outcome import plain_outcome
 from meritnas.cli.result import print_result
 from meritnas.cli.speech import resume_command
@@ -38,6 +39,12 @@ _STRATEGY_OPTIONS = (
     "exploration",
     "judged_by",
     "memory",
+    "normal_samples",
+    "sparse_samples",
+    "gradient_share",
+    "grouped",
+    "proportional",
+    "both",
 )
 
 
@@ -69,6 +76,15 @@ def search(
     width: opt.Width = None,
     nodes: opt.Nodes = None,
     predecessors: opt.Predecessors = None,
+    length: opt.Length = None,
+    steps: opt.Steps = None,
+    operations: opt.Operations = None,
+    shared: opt.Shared = None,
+    unimodal_only: opt.UnimodalOnly = None,
+    sparsity: opt.Sparsity = None,
+    text_form: opt.TextForm = None,
+    text_columns: opt.TextColumns = None,
+    modalities: opt.Modalities = None,
     image_size: opt.ImageSize = None,
     crop: opt.Crop = None,
     flip: opt.Flip = None,
@@ -116,6 +132,12 @@ def search(
     exploration: opt.Exploration = None,
     judged_by: opt.JudgedBy = None,
     memory: opt.Memory = None,
+    normal_samples: opt.NormalSamples = None,
+    sparse_samples: opt.SparseSamples = None,
+    gradient_share: opt.GradientShare = None,
+    grouped: opt.Grouped = None,
+    proportional: opt.Proportional = None,
+    both: opt.Both = None,
     seed: opt.Seed = None,
     device: opt.Device = None,
     threads: opt.Threads = None,
@@ -125,13 +147,15 @@ def search(
     quiet: opt.Quiet = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Find the best network for a table, images or a text within your limits, and train it.
+    """Find the best network for your data within your limits, and train it.
 
     For example: meritnas search sales.csv --target churn --max-params 20000
 
     Or: meritnas search photos/ --space darts --max-params 400000
 
     Or: meritnas search book.txt --space recurrent
+
+    Or: meritnas search views.npz --target label --space fusion
     """
     asked = {name: value for name, value in locals().items() if value is not None}
     for name in ("resume", "quiet", "as_json"):
@@ -176,11 +200,13 @@ def _library_arguments(asked: dict[str, Any]) -> dict[str, Any]:
         rows = arguments["widths"] = parse_widths(asked["widths"])
         if isinstance(rows[0], list):
             arguments.setdefault("layers", len(rows))
+    if "modalities" in asked:
+        arguments["modalities"] = parse_modalities(asked["modalities"])
     return {**arguments, "strategy_options": own}
 
 
 def _flag(name: str) -> str:
-    return "DATA" if name == "data" else "--" + name.replace("_", "-")
+    return {"data": "DATA", "modalities": "--modality"}.get(name, "--" + name.replace("_", "-"))
 
 
 def _way_on(run: Path | None) -> str:

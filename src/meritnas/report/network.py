@@ -6,6 +6,8 @@ from collections import Counter
 _GENOTYPE = "Genotype("
 _OPERATION = re.compile(r"\b(?:none|noise|[a-z]+_[a-z0-9_]+)\b")
 _NAME = re.compile(r"(\w+)~")
+_FUSED = re.compile(r"cell\d+\(([^,]+), ([^)]+)\): ([^+]+)")
+_STEP = re.compile(r"= (\w+)\(")
 _SHORT = {"skip_connect": "skip", "nor_conv_1x1": "1x1", "nor_conv_3x3": "3x3"}
 
 
@@ -17,6 +19,8 @@ def network_lines(text: str) -> list[str]:
     if text.startswith(_GENOTYPE):
         text = re.sub(r"(\), \('[^)]*\), )", r"\1\n", text)  # after every second pair
         return re.sub(r"(=\[)(?=\()|(\], )(?=[a-z])", r"\1\2\n", text).split("\n")
+    if _FUSED.match(text):
+        return re.sub(r"( \+ )(?=cell)", r"\1\n", text).split("\n")
     return re.sub(r"([+/])", r"\1\n", text).split("\n") if "~" in text else [text]
 
 
@@ -24,8 +28,10 @@ def short_network(text: str) -> str:
     """An architecture in a few words, for a line that has to say more than that.
 
     `3x3|skip 3x3|skip none avg` for a cell of NAS-Bench-201, `8 sep, 4 skip, 4 pool` for many
-    edges, and widths as they are.
+    edges, `glu(image.0, sound.1)` for a cell that joins two, and widths as they are.
     """
+    if joined := _FUSED.findall(text):
+        return " ".join(f"{'+'.join(_STEP.findall(s))}({x}, {y})" for x, y, s in joined)
     names = _OPERATION.findall(text)
     if "~" in text and "/" not in text:
         nodes = [_NAME.findall(node) for node in text.split("+")]

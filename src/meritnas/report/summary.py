@@ -25,6 +25,8 @@ _METRIC_NAMES = {
     "r2": "R2",
     "rmse": "RMSE",
     "perplexity": "perplexity",
+    "f1_weighted": "weighted F1",
+    "f1_macro": "macro F1",
 }
 
 
@@ -52,8 +54,8 @@ def summary_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def subject(summary: Mapping[str, Any]) -> str:
-    """What a run was made on: rows, words or images."""
-    kinds = {"tabular": "rows", "recurrent": "words"}
+    """What a run was made on: rows, words, samples or images."""
+    kinds = {"tabular": "rows", "recurrent": "words", "fusion": "samples"}
     return kinds.get(summary.get("space", "tabular"), "images")
 
 

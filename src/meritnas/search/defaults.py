@@ -10,6 +10,7 @@ from meritnas.data.augment import Augment
 from meritnas.errors import UsageError, whole_number
 from meritnas.families.image_size import ImageShape
 from meritnas.families.tabular import PAPER_WIDTHS, tabular_space
+from meritnas.search.fusion_recipes import fusion_recipe
 from meritnas.search.image_recipes import ImagePreset, image_recipe
 from meritnas.search.recipe import (
     TrainRecipe,
@@ -18,8 +19,8 @@ from meritnas.search.recipe import (
     default_threads,
     default_train_epochs,
 )
-from meritnas.search.settings import CellSettings, SearchSettings, TextSettings
-from meritnas.search.spaces import RECURRENT, TABULAR, is_cell_space
+from meritnas.search.settings import CellSettings, FusionSettings, SearchSettings, TextSettings
+from meritnas.search.spaces import FUSION, RECURRENT, TABULAR, is_cell_space
 from meritnas.search.text_recipes import text_recipe
 from meritnas.strategy.recipes import check_strategy
 
@@ -64,6 +65,17 @@ TEXT_DEFAULTS: Mapping[str, Any] = {
 }
 """The same for texts; all else is in the preset."""
 
+FUSION_DEFAULTS: Mapping[str, Any] = {
+    "space": FUSION,
+    "strategy": "sm-shapley",
+    "preset": "quick",
+    "cells": 2,
+    "steps": 1,
+    "retrain_seeds": 1,
+    "finalists": 3,
+}
+"""The same for several modalities; all else is in the preset."""
+
 PARTIAL_CHANNELS = 4
 """K of PC-DARTS, where nobody gives another."""
 
@@ -71,9 +83,12 @@ _RECIPE = {field.name for field in fields(TrainRecipe)} - {"augment"}
 _AUGMENT = {field.name for field in fields(Augment)}
 _CELLS = {field.name for field in fields(CellSettings)}
 _TEXT = {field.name for field in fields(TextSettings)}
+_FUSION = {field.name for field in fields(FusionSettings)}
 TABLES_ONLY = {"layers", "widths", "embedding", "scaling"}
 IMAGES_ONLY = (_CELLS - {"preset"}) | _AUGMENT | {"auxiliary"}
 TEXTS_ONLY = _TEXT - {"preset"}
+FUSION_ONLY = (_FUSION - {"preset", "channels", "cells"}) | {"modalities"}
+_NOT_FOR_FUSION = IMAGES_ONLY - {"channels", "cells"}
 
 
 def table_settings(rows: int, columns: int, asked: Mapping[str, Any]) -> SearchSettings:
@@ -87,6 +102,7 @@ def table_settings(rows: int, columns: int, asked: Mapping[str, Any]) -> SearchS
     """
     _refuse(asked, IMAGES_ONLY | {"preset"}, "images, and this is a table")
     _refuse(asked, TEXTS_ONLY, "texts, and this is a table")
+    _refuse(asked, FUSION_ONLY, "several modalities (--space fusion), and this is a table")
     given = {name: value for name, value in asked.items() if value is not None}
     found: dict[str, Any] = {**TABLE_DEFAULTS, **given}
     _check(found)
@@ -114,6 +130,7 @@ def image_settings(images: int, shape: ImageShape, asked: Mapping[str, Any]) -> 
     """
     _refuse(asked, TABLES_ONLY, "tables, and these are images")
     _refuse(asked, TEXTS_ONLY, "texts, and these are images")
+    _refuse(asked, FUSION_ONLY, "several modalities (--space fusion), and these are images")
     given = {name: value for name, value in asked.items() if value is not None}
     found: dict[str, Any] = {**IMAGE_DEFAULTS, **given}
     _check(found)
@@ -122,9 +139,7 @@ def image_settings(images: int, shape: ImageShape, asked: Mapping[str, Any]) -> 
             f"the space '{found['space']}' is for tables, and these are images; use nasbench201 or "
             "darts"
         )
-    for cost in ("size", "latency"):
-        if found["limits"].get(cost) is not None:
-            raise UsageError(f"a limit on {cost} is for tables; for images limit params or flops")
+    _only_counts(found, "images")
     partial = found.get("partial_channels", _usual_partial(found["strategy"], found["space"]))
     preset = _preset(found, images, shape, partial)
     cells = CellSettings(
@@ -160,17 +175,12 @@ def text_settings(words: int, asked: Mapping[str, Any]) -> SearchSettings:
     """
     _refuse(asked, TABLES_ONLY | {"class_weight"}, "tables, and this is a text")
     _refuse(asked, IMAGES_ONLY, "images, and this is a text")
+    _refuse(asked, FUSION_ONLY, "several modalities (--space fusion), and this is a text")
     given = {name: value for name, value in asked.items() if value is not None}
     found: dict[str, Any] = {**TEXT_DEFAULTS, **given}
     _check(found)
-    for cost in ("size", "latency"):
-        if found["limits"].get(cost) is not None:
-            raise UsageError(f"a limit on {cost} is for tables; for texts limit params or flops")
-    if found["strategy"] == "pc-darts":
-        raise UsageError(
-            "strategy 'pc-darts' trains a part of a cell's channels and language models have "
-            "none; use 'darts'"
-        )
+    _only_counts(found, "texts")
+    _no_partial_channels(found["strategy"], "language models")
     window = whole_number("window", found["window"], 1)
     preset = text_recipe(found["preset"], words // window)
     text = TextSettings(**{"width": preset.width, **_of(found, _TEXT)})
@@ -182,6 +192,36 @@ def text_settings(words: int, asked: Mapping[str, Any]) -> SearchSettings:
         warmup=found.get("warmup", preset.warmup_share),
         threads=found.get("threads", torch.get_num_threads()),
         text=text,
+    )
+
+
+def fusion_settings(rows: int, asked: Mapping[str, Any]) -> SearchSettings:
+    """Settings of a search on several modalities, with what was left open taken from a preset.
+
+    Args:
+        rows: how many samples there are to train on.
+        asked: values of `SearchSettings`, `FusionSettings` and `TrainRecipe` by name; None for
+            what was left open. Limits of None are left out.
+    """
+    _refuse(asked, TABLES_ONLY, "tables, and these are several modalities")
+    _refuse(asked, TEXTS_ONLY, "texts, and these are several modalities")
+    _refuse(asked, _NOT_FOR_FUSION, "images, and these are several modalities")
+    given = {name: value for name, value in asked.items() if value is not None}
+    found: dict[str, Any] = {**FUSION_DEFAULTS, **given}
+    _check(found)
+    _only_counts(found, "several modalities")
+    _no_partial_channels(found["strategy"], "fusion networks")
+    preset = fusion_recipe(found["preset"], rows)
+    sizes = {"channels": preset.channels, "length": preset.length}
+    return _settings(
+        found,
+        _Epochs(preset.search_epochs, preset.retrain_epochs),
+        recipe=replace(_changed(preset.search, given), dropout=0.0),
+        child_recipe=_changed(preset.retrain, given),
+        warmup=found.get("warmup", preset.warmup_share),
+        threads=found.get("threads", 1),
+        cells=None,
+        fusion=FusionSettings(**{**sizes, **_of(found, _FUSION)}),
     )
 
 
@@ -203,6 +243,9 @@ def usual_epochs(settings: SearchSettings, rows: int) -> _Epochs:
     if settings.text is not None:
         text = text_recipe(settings.text.preset, rows)
         return _Epochs(text.search_epochs, text.retrain_epochs)
+    if settings.fusion is not None:
+        fusion = fusion_recipe(settings.fusion.preset, rows)
+        return _Epochs(fusion.search_epochs, fusion.retrain_epochs)
     if settings.cells is None:
         return _table_epochs(rows, settings.recipe.batch_size)
     found = {"preset": settings.cells.preset, "space": settings.space}
@@ -254,6 +297,20 @@ def _settings(found: Mapping[str, Any], usual: _Epochs, **settled: Any) -> Searc
     values = {**epochs, **_of(found, known), **settled}
     limits = {name: most for name, most in found["limits"].items() if most is not None}
     return SearchSettings(**{**values, "limits": limits})
+
+
+def _only_counts(found: Mapping[str, Any], kind: str) -> None:
+    for cost in ("size", "latency"):
+        if found["limits"].get(cost) is not None:
+            raise UsageError(f"a limit on {cost} is for tables; for {kind} limit params or flops")
+
+
+def _no_partial_channels(strategy: str, networks: str) -> None:
+    if strategy == "pc-darts":
+        raise UsageError(
+            f"strategy 'pc-darts' trains a part of a cell's channels and {networks} have none; "
+            "use 'darts'"
+        )
 
 
 def _check(found: Mapping[str, Any]) -> None:

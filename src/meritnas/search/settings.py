@@ -78,6 +78,45 @@ class TextSettings:
 
 
 @dataclass(frozen=True)
+class FusionSettings:
+    """What a user decides about networks that join several modalities.
+
+    Attributes:
+        preset: where the values that nobody gave come from.
+        channels: of every joined state.
+        length: positions of every joined state.
+        cells: fusion cells.
+        steps: inner steps of a cell.
+        operations: what steps choose from: `all`, `normal`, `sparse` or `bm-nas`.
+        shared: whether both inputs of a cell are the same mixture while searching, as in BM-NAS.
+        unimodal_only: whether cells join features only, and not what earlier cells gave.
+        sparsity: lambda_1 of sparse operations.
+        text_form: how texts become numbers, `counted` or `hashed`.
+        text_columns: how many numbers.
+    """
+
+    preset: str
+    channels: int
+    length: int
+    cells: int
+    steps: int
+    operations: Literal["all", "normal", "sparse", "bm-nas"] = "all"
+    shared: bool = False
+    unimodal_only: bool = False
+    sparsity: float = 0.1
+    text_form: Literal["counted", "hashed"] = "counted"
+    text_columns: int = 1024
+
+    def __post_init__(self) -> None:
+        for name in ("channels", "length", "cells", "steps", "text_columns"):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), 1))
+        if not 0 <= self.sparsity < math.inf:
+            raise UsageError(f"sparsity must be at least 0 and finite, got {self.sparsity}")
+        if self.text_form not in ("counted", "hashed"):
+            raise UsageError(f"text_form must be counted or hashed, got '{self.text_form}'")
+
+
+@dataclass(frozen=True)
 class SearchSettings:
     """Everything a user decides about a run; plain values, kept in the run's config.json.
 
@@ -97,6 +136,7 @@ class SearchSettings:
         warmup: the part of the search in which only weights are trained.
         cells: of networks for images; None for others.
         text: of language models; None for others.
+        fusion: of networks for several modalities; None for others.
         finalists: how many of the search's favourites are trained from scratch to find the best.
         retrain_epochs: passes of the found network over the training part.
         retrain_seeds: how often the found network is trained from scratch.
@@ -124,6 +164,7 @@ class SearchSettings:
     warmup: float = WARMUP_SHARE
     cells: CellSettings | None = None
     text: TextSettings | None = None
+    fusion: FusionSettings | None = None
     retrain_epochs: int | None = 60
     retrain_seeds: int = 3
     finalists: int = 3
@@ -179,6 +220,8 @@ class SearchSettings:
                 values["cells"] = CellSettings(**values["cells"])
             if values.get("text") is not None:
                 values["text"] = TextSettings(**values["text"])
+            if values.get("fusion") is not None:
+                values["fusion"] = FusionSettings(**values["fusion"])
             values["widths"] = tuple(tuple(row) for row in values["widths"])
             return SearchSettings(**values)
         except (KeyError, TypeError) as error:

@@ -8,15 +8,18 @@ import numpy as np
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.reduced import cheapest
-from meritnas.data.bundle import AnyBundle, Bundle, Outline, encode_table
+from meritnas.data.bundle import AnyBundle, AnyEncoder, Bundle, Outline, encode_table
 from meritnas.data.encoder import TableEncoder
 from meritnas.data.image_encoder import ImageEncoder
+from meritnas.data.modality_encoder import ModalityEncoder
 from meritnas.data.source import Source
 from meritnas.data.stream import BatchStream, make_stream
 from meritnas.data.task import Task
 from meritnas.data.text_encoder import TextEncoder
 from meritnas.families.darts import DartsSpace
 from meritnas.families.family import Family
+from meritnas.families.fusion import FusionSpace, fusion_space
+from meritnas.families.fusion_backbone import CONV
 from meritnas.families.nasbench201 import Nasbench201Space
 from meritnas.families.recurrent import RecurrentSpace, recurrent_space
 from meritnas.families.stored_size import BYTES_A_WEIGHT
@@ -59,10 +62,10 @@ class Ground:
     searched_feasible: FeasibleSet
 
 
-def make_family(
-    settings: SearchSettings, encoder: TableEncoder | ImageEncoder | TextEncoder, task: Task
-) -> Family:
+def make_family(settings: SearchSettings, encoder: AnyEncoder, task: Task) -> Family:
     """The family that a name and settings stand for, on this data."""
+    if isinstance(encoder, ModalityEncoder):
+        return fusion_family(settings, encoder, task)
     if isinstance(encoder, TextEncoder):
         return text_family(settings, task)
     if isinstance(encoder, ImageEncoder):
@@ -75,6 +78,25 @@ def text_family(settings: SearchSettings, task: Task) -> RecurrentSpace:
     text = settings.text
     assert text is not None
     return recurrent_space(task.outputs, text.width, text.nodes, text.predecessors)
+
+
+def fusion_family(settings: SearchSettings, encoder: ModalityEncoder, task: Task) -> FusionSpace:
+    """The networks for several modalities that settings stand for; pictures have a backbone."""
+    fusion = settings.fusion
+    assert fusion is not None
+    return fusion_space(
+        dict(encoder.layout.modalities),
+        task.outputs,
+        fusion.cells,
+        fusion.steps,
+        fusion.channels,
+        fusion.length,
+        operations=fusion.operations,
+        shared=fusion.shared,
+        unimodal_only=fusion.unimodal_only,
+        backbones=dict.fromkeys(encoder.pictures, CONV),
+        l1=fusion.sparsity,
+    )
 
 
 def table_family(settings: SearchSettings, encoder: TableEncoder, task: Task) -> TabularSpace:

@@ -19,11 +19,13 @@ SPACES = {
     "darts-s4": "the same with noise and separable convolutions",
     "darts-unique": "every cell has its own operations on all of its 14 edges (MANAS)",
     "recurrent": "language models: which activation on each edge of the recurrent cell",
+    "fusion": "networks for several modalities: which features to join, and by which operations",
 }
 """The spaces a search can be asked for by name, and what they decide."""
 
 TABULAR = "tabular"
 RECURRENT = "recurrent"
+FUSION = "fusion"
 _VARIANTS: dict[str, Variant | None] = {
     "darts": None,
     "darts-s1": "s1",
@@ -44,9 +46,9 @@ def check_space(name: str) -> None:
 
 
 def is_cell_space(name: str) -> bool:
-    """Whether networks of this space are made of cells, for images."""
+    """Whether networks of this space are for images."""
     check_space(name)
-    return name not in (TABULAR, RECURRENT)
+    return name not in (TABULAR, RECURRENT, FUSION)
 
 
 def cell_family(settings: SearchSettings, image: ImageShape, outputs: int) -> CellFamily:

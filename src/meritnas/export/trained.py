@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from meritnas.child.predictor import Predictor, load_predictor
+from meritnas.families.family import Family
+from meritnas.search.settings import SearchSettings
+from meritnas.search.setup import make_family
+from meritnas.search.store import RunStore
+from meritnas.space.architecture import Architecture
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A run's network with all that is known about it.
+
+    Attributes:
+        predictor: the network, in evaluation mode and without gradients, its encoder and its task.
+        family: the space it is from.
+        architecture: which network of that space it is.
+    """
+
+    predictor: Predictor
+    family: Family
+    architecture: Architecture
+
+
+def load_trained(run: Path | str) -> Trained:
+    """The network of a run that has ended; an error says how to continue any other."""
+    predictor = load_predictor(run)
+    predictor.module.eval().requires_grad_(False)
+    store = RunStore.open(Path(run))
+    settings = store.decode("config.json", lambda c: SearchSettings.from_json(c["settings"]))
+    family = make_family(settings, predictor.encoder, predictor.task)
+    _, metadata = store.read_weights("model.safetensors")
+    return Trained(predictor, family, family.as_architecture(metadata.get("architecture", "")))

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import copy
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+from meritnas.child.predictor import load_predictor
+from meritnas.child.train import outputs_of
+from meritnas.data.bundle import Outline
+from meritnas.data.modality_bundle import outline_modalities
+from meritnas.data.modality_encoder import ModalityEncoder
+from meritnas.data.modality_source import ModalitySource, load_modalities, load_views
+from meritnas.data.multilabel import LABEL_THRESHOLD
+from meritnas.data.split import split_few
+from meritnas.errors import DataError, UsageError
+from meritnas.job import Job, make_config, start
+from meritnas.search.defaults import fusion_settings
+from meritnas.search.store import RunStore
+from meritnas.sklearn.progress import Lines
+
+_TARGET = "y"
+
+
+class NASFusionClassifier(ClassifierMixin, BaseEstimator):
+    """Finds a small network that joins several modalities and keeps your limits, and trains it.
+
+    Parameters of `meritnas.search` by the same names; further:
+
+    Args:
+        validation_fraction: the share of samples that networks are compared on.
+        test_fraction: the share of samples that only `test_` is measured on; 0 for none.
+        random_state: an integer for the same network and predictions again.
+        verbose: 1 to print what is going on.
+
+    Attributes:
+        architecture_: which features are joined, and how.
+        n_params_: its number of parameters.
+        module_: the trained network: encoded samples -> logits.
+        encoder_: how samples are encoded; `encode(X)` does it.
+        classes_: the labels.
+        test_: scores on samples kept apart; empty with `test_fraction=0`.
+    """
+
+    def __init__(
+        self,
+        *,
+        modalities: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        max_params: int | None = None,
+        strategy: str = "sm-shapley",
+        channels: int | None = None,
+        length: int | None = None,
+        cells: int = 2,
+        steps: int = 1,
+        operations: Literal["all", "normal", "sparse", "bm-nas"] = "all",
+        sparsity: float = 0.1,
+        epochs: int | None = None,
+        minutes: float | None = None,
+        class_weight: Literal["balanced"] | None = None,
+        retrain_seeds: int = 1,
+        validation_fraction: float = 0.2,
+        test_fraction: float = 0.1,
+        random_state: int | np.random.RandomState | None = None,
+        device: str = "cpu",
+        verbose: int = 0,
+    ) -> None:
+        self.modalities = modalities
+        self.max_params = max_params
+        self.strategy = strategy
+        self.channels = channels
+        self.length = length
+        self.cells = cells
+        self.steps = steps
+        self.operations = operations
+        self.sparsity = sparsity
+        self.epochs = epochs
+        self.minutes = minutes
+        self.class_weight = class_weight
+        self.retrain_seeds = retrain_seeds
+        self.validation_fraction = validation_fraction
+        self.test_fraction = test_fraction
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+
+    def fit(self, X: Mapping[str, Any] | pd.DataFrame, y: Any) -> Self:
+        """Search and train.
+
+        Args:
+            X: name -> array for each modality (numbers [n, columns], pictures [n, h, w(, c)], texts
+                [n]), or a data frame whose columns are grouped by `modalities`, or by names such as
+                `sensor.mean`; else text columns are modalities of their own and the other columns
+                one.
+            y: labels [n]; or 0 and 1 [n, labels] for several labels a sample.
+        """
+        source = load_modalities(_with_target(X, y), _TARGET, self.modalities)
+        if len(source.target) != len(y):
+            raise DataError(
+                f"{len(y) - len(source.target)} samples have no label or no modality; leave them "
+                "out"
+            )
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        outline = self._outline(source, seed)
+        settings = fusion_settings(len(outline.split.train), self._asked(seed))
+        job = Job.make(settings, source, outline)
+        with tempfile.TemporaryDirectory(prefix="meritnas-") as folder:
+            store = RunStore.create(Path(folder), make_config(settings, source))
+            result = start(job, store, Lines() if self.verbose else _nobody)
+            predictor = load_predictor(store.folder)
+            self.history_ = store.events()
+        assert isinstance(predictor.encoder, ModalityEncoder)
+        self.architecture_ = result.architecture.text
+        self.n_params_ = int(result.summary["params"])
+        self.test_ = result.test
+        self.module_: nn.Module = predictor.module.cpu().eval()
+        self.encoder_ = predictor.encoder
+        self.classes_ = np.array(predictor.task.classes)
+        self._task = predictor.task
+        return self
+
+    def _outline(self, source: ModalitySource, seed: int) -> Outline:
+        kind = None if isinstance(source.target, pd.DataFrame) else "classification"
+        outline = outline_modalities(source, seed, kind, self.class_weight)
+        if not 0 < self.validation_fraction < 1 or not 0 <= self.test_fraction < 1:
+            raise DataError(
+                "validation_fraction must lie between 0 and 1 and test_fraction be from 0 to below "
+                f"1, got {self.validation_fraction} and {self.test_fraction}"
+            )
+        codes = None if kind is None else outline.task.encode(source.target).numpy()
+        share, tested = self.validation_fraction, self.test_fraction
+        split = split_few(len(source.target), codes, seed, share, tested)
+        return replace(outline, split=split)
+
+    def _asked(self, seed: int) -> dict[str, Any]:
+        given = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if name in _SETTINGS and value is not None
+        }
+        limits = {"params": self.max_params}
+        return {**given, "limits": limits, "strategy_options": {}, "seed": seed}
+
+    def encode(self, X: Mapping[str, Any] | pd.DataFrame) -> torch.Tensor:
+        """The samples as `module_` takes them: float32 [n, inputs]."""
+        check_is_fitted(self)
+        if not isinstance(X, Mapping | pd.DataFrame):
+            raise UsageError(f"X must be a dict of arrays or a data frame, got {type(X).__name__}")
+        return self.encoder_.transform(load_views(X, self.encoder_.columns))
+
+    def predict_proba(self, X: Mapping[str, Any] | pd.DataFrame) -> np.ndarray:
+        """The probability of each class, [n, classes]; of several labels the chance of each."""
+        inputs = self.encode(X)
+        # In double precision a sample's answer does not depend on those beside it.
+        outputs = outputs_of(copy.deepcopy(self.module_).double(), inputs.double())
+        return np.asarray(self._task.probabilities(outputs).numpy())
+
+    def predict(self, X: Mapping[str, Any] | pd.DataFrame) -> np.ndarray:
+        """The most probable label of each sample, [n]; 0 and 1 [n, labels] for several labels."""
+        chances = self.predict_proba(X)
+        if self._task.kind == "multilabel":
+            return (chances > LABEL_THRESHOLD).astype(np.int64)
+        return np.asarray(self.classes_[chances.argmax(axis=1)])
+
+
+_SETTINGS = {
+    "strategy",
+    "channels",
+    "length",
+    "cells",
+    "steps",
+    "operations",
+    "sparsity",
+    "epochs",
+    "minutes",
+    "class_weight",
+    "retrain_seeds",
+    "device",
+}
+
+
+def _with_target(X: Any, y: Any) -> Any:
+    if isinstance(X, Mapping):
+        return {**{str(name): np.asarray(values) for name, values in X.items()}, _TARGET: y}
+    if isinstance(X, pd.DataFrame):
+        return X.reset_index(drop=True).assign(**{_TARGET: np.asarray(y).tolist()})
+    raise UsageError(f"X must be a dict of arrays or a data frame, got {type(X).__name__}")
+
+
+def _nobody(event: dict[str, Any]) -> None:
+    del event

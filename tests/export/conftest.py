@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import meritnas
+
+CELL = "|nor_conv_3x3~0|+|avg_pool_3x3~0|skip_connect~1|+|skip_connect~0|none~1|nor_conv_1x1~2|"
+WORDS = "|tanh~0|+|relu~0|sigmoid~1|+|identity~0|zero~1|tanh~2|"
+
+
+@pytest.fixture(scope="session")
+def frame() -> pd.DataFrame:
+    """Every kind of column, with gaps: numbers, two values, dates, categories, truths."""
+    rng, rows = np.random.default_rng(0), 120
+    hours = pd.to_timedelta(rng.integers(0, 24 * 600, rows), unit="h")
+    days = pd.to_timedelta(rng.integers(0, 600, rows), unit="D")
+    found = pd.DataFrame(
+        {
+            "height": rng.normal(170, 10, rows).round(2),
+            "income": rng.lognormal(10, 1, rows).round(2),
+            "old": rng.integers(0, 2, rows),
+            "city": rng.choice(["Bonn", "Rome", "Ulm"], rows),
+            "shop": rng.choice(["a", "b", "c"], rows),
+            "member": rng.choice(["true", "false"], rows),
+            "day": (pd.Timestamp("2023-01-01") + hours).strftime("%Y-%m-%d %H:%M"),
+            "seen": (pd.Timestamp("2020-01-01") + days).strftime("%Y-%m-%d"),
+        }
+    )
+    for name in ("height", "city", "day"):
+        found.loc[rng.random(rows) < 0.1, name] = None
+    found["churn"] = np.where(found["income"] > 22_000, "yes", "no")
+    return found
+
+
+@pytest.fixture(scope="session")
+def table_run(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two classes, numbers scaled by quantiles."""
+    out = tmp_path_factory.mktemp("table") / "run"
+    meritnas.search(
+        *(frame, "churn"),
+        scaling="quantile",
+        widths=[4, 8],
+        layers=2,
+        max_params=900,
+        epochs=1,
+        retrain_epochs=1,
+        retrain_seeds=1,
+        finalists=1,
+        threads=1,
+        out=out,
+    )
+    return out
+
+
+@pytest.fixture(scope="session")
+def number_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A number is predicted from numbers."""
+    out = tmp_path_factory.mktemp("number") / "run"
+    meritnas.train("diabetes", architecture="8-16", layers=2, epochs=1, seeds=1, out=out)
+    return out
+
+
+@pytest.fixture(scope="session")
+def pixels() -> np.ndarray:
+    """Pictures of odd height."""
+    return np.random.default_rng(0).integers(0, 256, (60, 9, 8, 3), dtype=np.uint8)
+
+
+@pytest.fixture(scope="session")
+def image_run(pixels: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three classes of pictures."""
+    out = tmp_path_factory.mktemp("image") / "run"
+    size = {"space": "nasbench201", "channels": 4, "cells": 1}
+    labels = np.arange(len(pixels)) % 3
+    meritnas.train((pixels, labels), architecture=CELL, epochs=1, seeds=1, out=out, **size)
+    return out
+
+
+@pytest.fixture(scope="session")
+def text_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A language model with every activation."""
+    folder = tmp_path_factory.mktemp("text")
+    rng = np.random.default_rng(0)
+    words = rng.choice(["the", "cat", "sat", "on", "a", "mat", "and", "dogs", "ran", "far"], 400)
+    (folder / "book.txt").write_text(" ".join(words))
+    size = {"space": "recurrent", "width": 6, "batch_size": 4, "window": 5}
+    meritnas.train(
+        str(folder / "book.txt"),
+        architecture=WORDS,
+        epochs=1,
+        seeds=1,
+        out=folder / "run",
+        **size,
+    )
+    return folder / "run"
