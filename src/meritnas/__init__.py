@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from meritnas.version import __version__
 
 if TYPE_CHECKING:
-    from meritnas.api import resume, retrain, search, train
+    from meritnas.api import explain, resume, retrain, search, train
+    from meritnas.child.network_credit import NetworkExplanation
     from meritnas.child.predictor import Predictor, load_predictor
     from meritnas.credit.shapley import ShapleyValues, shapley_values
     from meritnas.errors import (
@@ -49,6 +50,7 @@ __all__ = [
     "NASFusionClassifier",
     "NASRegressor",
     "Nasbench201Space",
+    "NetworkExplanation",
     "Predictor",
     "RecurrentSpace",
     "SearchResult",
@@ -60,6 +62,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "darts_space",
+    "explain",
     "explain_modalities",
     "export",
     "fusion_space",
@@ -76,7 +79,8 @@ __all__ = [
 ]
 
 _MODULES = {
-    "meritnas.api": ("resume", "retrain", "search", "train"),
+    "meritnas.api": ("explain", "resume", "retrain", "search", "train"),
+    "meritnas.child.network_credit": ("NetworkExplanation",),
     "meritnas.child.predictor": ("Predictor", "load_predictor"),
     "meritnas.credit.shapley": ("ShapleyValues", "shapley_values"),
     "meritnas.explanation": ("ModalityExplanation", "explain_modalities"),

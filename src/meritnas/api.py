@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
+from meritnas.child.network_credit import NetworkExplanation
 from meritnas.data.bundle import outline_table
 from meritnas.data.image_bundle import outline_images
 from meritnas.data.image_source import ImageData, ImageSource, is_image_data, load_images
@@ -404,6 +405,19 @@ def retrain(
     if architecture is not None:
         finalists = (chosen.text,)
     return job.train_chosen(store, job.race(finalists, count, length), listen)
+
+
+def explain(run: str | Path, data: AnyData | None = None) -> NetworkExplanation:
+    """Find out what each part of a run's network is worth, and what else was close.
+
+    The run keeps the answer as credit.json, and the parts as credit.csv.
+
+    Args:
+        run: its folder; a search that has ended.
+        data: the data, if the search was started with data in memory.
+    """
+    store = RunStore.open(Path(run))
+    return Job.reopen(store, data).explain(store)
 
 
 def train(

@@ -12,6 +12,7 @@ import numpy as np
 import sklearn
 import torch
 
+from meritnas.child.network_credit import NetworkExplanation, explain_search
 from meritnas.child.pareto import mark_best, point, train_rungs
 from meritnas.child.race import Race, timed_race
 from meritnas.child.retrain import Retrained, retrain_child
@@ -20,7 +21,7 @@ from meritnas.data.bundle import AnyBundle, Outline
 from meritnas.data.image_source import ImageSource
 from meritnas.data.modality_source import ModalitySource
 from meritnas.data.text_source import TextSource
-from meritnas.errors import StoreError
+from meritnas.errors import StoreError, UsageError
 from meritnas.families.latency import microseconds
 from meritnas.preparation import AnyData, AnySource, Preparation, prepare, prepare_again
 from meritnas.report.pareto_figure import draw_pareto
@@ -223,6 +224,28 @@ class Job:
         ).to(self.settings.device)
         train_child(module, bundle.train, bundle.valid, bundle.task.loss, recipe, epochs, 0)
 
+    def explain(self, store: RunStore) -> NetworkExplanation:
+        """What each part of the run's network is worth; the run keeps it."""
+        if not store.has("result.json"):
+            raise StoreError(
+                f"run {store.folder} has not ended yet; continue it with: "
+                f"meritnas search --resume {store.folder}"
+            )
+        state = store.read_checkpoint()
+        if state is None:
+            raise UsageError(
+                f"run {store.folder} trained a given network without a search, so there is no "
+                "supernet to judge its parts by"
+            )
+        running = self.new_search(store.decode("plan.json", lambda p: Plan(**p["search"])), 0)
+        _continue_from(state, running, store)
+        text = str(store.read_json("result.json", "architecture")["architecture"])
+        with limited_threads(self.settings.threads), running.own_draws():
+            found = explain_search(self.ground, running, self.bundle.task, text)
+        store.write_json("credit.json", found.to_json())
+        store.write_text("credit.csv", found.table().to_csv(index=False))
+        return found
+
     def train_chosen(
         self, store: RunStore, race: Race, listen: Listener, left: float = math.inf
     ) -> SearchResult:
@@ -296,7 +319,8 @@ class Job:
             "run": str(store.folder),
         }  # it may have moved
         family = self.ground.family
-        return SearchResult(family.parse(summary["architecture"]), family, store.folder, summary)
+        chosen = family.parse(summary["architecture"])
+        return SearchResult(chosen, family, store.folder, summary, partial(self.explain, store))
 
 
 def _on_ground(settings: SearchSettings, prepared: Preparation) -> Job:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from torch import nn
 
+from meritnas.child.network_credit import NetworkExplanation
 from meritnas.child.predictor import NewData, load_predictor
 from meritnas.families.family import Family
 from meritnas.search.store import RunStore
@@ -22,12 +24,14 @@ class SearchResult:
         space: the space it was chosen from.
         run: the folder with everything about the search.
         summary: the numbers of `meritnas search --json`.
+        explain: finds out what each part of the network is worth, and what else was close.
     """
 
     architecture: Architecture
     space: Family
     run: Path
     summary: dict[str, Any]
+    explain: Callable[[], NetworkExplanation] = field(repr=False, compare=False)
 
     @property
     def history(self) -> list[dict[str, Any]]:

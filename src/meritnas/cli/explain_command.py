@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -10,7 +11,10 @@ from meritnas.cli import options as opt
 from meritnas.cli.outcome import plain_outcome
 from meritnas.cli.speech import say
 from meritnas.errors import UsageError
+from meritnas.report.credit_table import alternatives_table, interactions_table, parts_table
 from meritnas.report.modality_table import disturbed_table, use_table
+
+Noise = Literal["gaussian", "shot", "impulse", "speckle", "all"]
 
 
 def explain(
@@ -20,36 +24,61 @@ def explain(
         typer.Option("--modalities", help="What each modality is worth (runs of --space fusion)."),
     ] = False,
     noise: Annotated[
-        Literal["gaussian", "shot", "impulse", "speckle", "all"] | None,
+        Noise | None,
         typer.Option(
-            help="Also try it with noise (gaussian, shot, impulse, speckle or all) and with "
-            "modalities missing.",
+            help="With --modalities: also try it with noise (gaussian, shot, impulse, speckle or "
+            "all) and with modalities missing.",
             metavar="KIND",
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of noise and intervals.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Of noise and intervals of modalities.", show_default="0")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Show what a run's network makes of its modalities, with and without noise.
+    """Show what each part of a run's network is worth, and what else was close.
 
-    For example: meritnas explain RUN --modalities --noise gaussian
+    Or what it makes of its modalities: meritnas explain RUN --modalities --noise gaussian
     """
     with plain_outcome(lambda: "nothing was written"):
-        if not modalities:
-            raise UsageError("say what to explain: --modalities")
-
-        from meritnas.data.noise import KINDS  # here: --help must not wait for torch
-        from meritnas.explanation import explain_modalities
-
-        kinds = [kind for kind in KINDS if noise in (kind, "all")]
-        found = explain_modalities(run, kinds, seed=seed)
-        plain = found.to_json()
-        if as_json:
-            typer.echo(json.dumps({"run": str(run), **plain, "figure": str(found.figure)}))
+        if modalities:
+            _modalities(run, noise, seed or 0, as_json=as_json)
             return
-        console = Console(highlight=False)
-        console.print(use_table(plain))
-        if plain["disturbed"]:
-            console.print(disturbed_table(plain["disturbed"], found.metric))
-        say(f"drawn in {found.figure}")
+        for name, value in (("noise", noise), ("seed", seed)):
+            if value is not None:
+                raise UsageError(f"--{name} goes with --modalities; add that or leave it out")
+        _network(run, as_json=as_json)
+
+
+def _network(run: Path, *, as_json: bool) -> None:
+    from meritnas import api  # here, so that --help does not wait for torch
+
+    plain = api.explain(run).to_json()
+    if as_json:
+        typer.echo(json.dumps({"run": str(run), **plain}))
+        return
+    console = Console(highlight=False)
+    console.print(parts_table(plain))
+    if plain["alternatives"]:
+        console.print(alternatives_table(plain))
+    if plain["interactions"]:
+        console.print(interactions_table(plain))
+    say(f"all of it is in {run}/credit.json, the parts also in {run}/credit.csv")
+
+
+def _modalities(run: Path, noise: Noise | None, seed: int, *, as_json: bool) -> None:
+    from meritnas.data.noise import KINDS  # here: --help must not wait for torch
+    from meritnas.explanation import explain_modalities
+
+    kinds = [kind for kind in KINDS if noise in (kind, "all")]
+    found = explain_modalities(run, kinds, seed=seed)
+    plain = found.to_json()
+    if as_json:
+        typer.echo(json.dumps({"run": str(run), **plain, "figure": str(found.figure)}))
+        return
+    console = Console(highlight=False)
+    console.print(use_table(plain))
+    if plain["disturbed"]:
+        console.print(disturbed_table(plain["disturbed"], found.metric))
+    say(f"drawn in {found.figure}")

@@ -122,7 +122,10 @@ class RunStore:
 
     def write_json(self, name: str, data: Any) -> None:
         """Replace a JSON file."""
-        text = json.dumps(data, indent=1, allow_nan=False) + "\n"
+        self.write_text(name, json.dumps(data, indent=1, allow_nan=False) + "\n")
+
+    def write_text(self, name: str, text: str) -> None:
+        """Replace a text file."""
         self._replace(name, lambda path: path.write_bytes(text.encode()))
 
     def write_figure(self, name: str, draw: Callable[[Path], None]) -> None:

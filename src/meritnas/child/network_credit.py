@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from meritnas.child.metrics import main_metric
+from meritnas.credit.chosen_game import ChosenGame
+from meritnas.credit.shapiq_game import shapiq_game
+from meritnas.credit.shapley import shapley_values
+from meritnas.data.task import Task
+from meritnas.families.tabular import TabularSpace
+from meritnas.search.loop import Search
+from meritnas.search.setup import Ground
+from meritnas.space.rule import ABSENT
+
+_DRAWS = 12
+_EVALUATIONS = 256
+_MOST_EXACT = 8
+_INTERACTION_EVALUATIONS = 1024
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Part:
+    """One decision of the chosen network, and what its answer is worth.
+
+    Attributes:
+        decision: its name.
+        option: the answer.
+        value: Shapley value for the validation score, by the supernet's shared weights.
+        low: lower end of the 95 % interval over validation rows (bootstrap).
+        high: upper end.
+        cost: parameters of the network.
+        chosen: always true: it is a part of the chosen network.
+    """
+
+    decision: str
+    option: str
+    value: float
+    low: float
+    high: float
+    cost: int
+    chosen: bool = True
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A network that answers one decision otherwise.
+
+    Attributes:
+        decision: its name.
+        option: the other answer.
+        instead_of: the chosen one.
+        loss_change: how much larger its validation loss is, by shared weights.
+        cost: its parameters.
+        fits: whether it keeps the limits.
+        architecture: its text.
+    """
+
+    decision: str
+    option: str
+    instead_of: str
+    loss_change: float
+    cost: int
+    fits: bool
+    architecture: str
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """How much more, or less, two parts are worth together than each by itself."""
+
+    first: str
+    second: str
+    value: float
+
+
+@dataclass(frozen=True)
+class NetworkExplanation:
+    """Why a run's network looks as it does.
+
+    Attributes:
+        architecture: the chosen network.
+        metric: what scores are.
+        score: of all parts together on validation rows, by shared weights.
+        parts: the worth of each.
+        alternatives: all networks that differ in one answer, the closest first.
+        interactions: of pairs of parts, the strongest first; empty without the package shapiq.
+        absent: what a part that is taken away is replaced by.
+    """
+
+    architecture: str
+    metric: str
+    score: float
+    parts: tuple[Part, ...]
+    alternatives: tuple[Alternative, ...]
+    interactions: tuple[Interaction, ...]
+    absent: str
+
+    def table(self) -> pd.DataFrame:
+        """The worth of each part, a row for each."""
+        return pd.DataFrame([asdict(part) for part in self.parts])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "architecture": self.architecture,
+            "metric": self.metric,
+            "score": self.score,
+            "absent": self.absent,
+            "rows": [asdict(part) for part in self.parts],
+            "alternatives": [asdict(other) for other in self.alternatives],
+            "interactions": [asdict(pair) for pair in self.interactions],
+        }
+
+
+def explain_search(
+    ground: Ground, search: Search, task: Task, text: str, *, interactions: bool = True
+) -> NetworkExplanation:
+    """Find out what each part of a network is worth, and what else was close.
+
+    All is judged by the supernet of the search as it is, on validation rows: the parts share its
+    weights, so that they can be taken away and put back.
+
+    Args:
+        ground: the space that was searched.
+        search: at its end.
+        task: what scores are of.
+        text: the network.
+        interactions: whether pairs are looked at, too, where the package shapiq is installed.
+    """
+    family, space = ground.searched, ground.searched.space
+    picks = space.picks(family.parse(text))
+    table = isinstance(family, TabularSpace)
+    playing = [
+        i
+        for i, (decision, pick) in enumerate(zip(space.decisions, picks, strict=True))
+        if ABSENT not in decision.options[pick].tags and (not table or pick > 0)
+    ]
+    others: list[int | None] = [0 if table else None for _ in playing]
+    game = ChosenGame(search.probe, picks, playing, others, np.random.default_rng(0))
+    names = [space.decisions[i].name for i in playing]
+    values, low, high, score = _values(game, names)  # nobody plays where all are the narrowest
+    cost = family.cost(text)
+    parts = tuple(
+        Part(
+            names[k],
+            space.decisions[i].options[picks[i]].name,
+            float(values[k]),
+            float(low[k]),
+            float(high[k]),
+            cost,
+        )
+        for k, i in enumerate(playing)
+    )
+    pairs = _interactions(game, names) if interactions and len(names) > 1 else ()
+    return NetworkExplanation(
+        text,
+        main_metric(task),
+        score,
+        parts,
+        _alternatives(ground, search, picks),
+        pairs,
+        "the narrowest width" if table else "nothing",
+    )
+
+
+def _values(
+    game: ChosenGame, names: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """(values, lower ends, upper ends) [players] over several draws of rows, and the mean score."""
+    exact = len(names) <= _MOST_EXACT
+    everybody = np.ones((1, len(names)), dtype=bool)
+    found, scores = [], []
+    for number in range(_DRAWS):
+        game.renew()
+        if not names:
+            found.append(np.zeros(0))
+        elif exact:
+            found.append(shapley_values(game, list(names), method="exact").values)
+        else:
+            budget, way = _EVALUATIONS, "regression"
+            found.append(shapley_values(game, list(names), way, budget=budget, seed=number).values)
+        scores.append(float(game.value(everybody)[0]))
+    rows = np.array(found)
+    spread = float(student.ppf((1 + _CONFIDENCE) / 2, _DRAWS - 1)) * rows.std(axis=0, ddof=1)
+    mean = rows.mean(axis=0)
+    return mean, mean - spread, mean + spread, float(np.mean(scores))
+
+
+def _interactions(game: ChosenGame, names: Sequence[str]) -> tuple[Interaction, ...]:
+    """Pairwise Shapley interactions, on one batch."""
+    try:
+        import shapiq
+    except ImportError:
+        return ()
+    adapted = shapiq_game(game, names)
+    if len(names) <= _MOST_EXACT + 2:
+        found = shapiq.ExactComputer(n_players=len(names), game=adapted)("k-SII", order=2)
+    else:
+        estimator = shapiq.KernelSHAPIQ(n=len(names), index="k-SII", max_order=2, random_state=0)
+        found = estimator.approximate(budget=_INTERACTION_EVALUATIONS, game=adapted)
+    pairs = [
+        Interaction(names[a], names[b], float(found[(a, b)]))
+        for a, b in itertools.combinations(range(len(names)), 2)
+    ]
+    return tuple(sorted(pairs, key=lambda pair: -abs(pair.value)))
+
+
+def _alternatives(ground: Ground, search: Search, picks: Sequence[int]) -> tuple[Alternative, ...]:
+    """What one other answer would change, the smallest loss first."""
+    family, space = ground.searched, ground.searched.space
+    own = search.probe.held_out_loss(np.array(picks))
+    found = []
+    for i, decision in enumerate(space.decisions):
+        for k, option in enumerate(decision.options):
+            changed = [*picks[:i], k, *picks[i + 1 :]]
+            if k == picks[i] or not space.valid(np.array([changed]))[0]:
+                continue
+            architecture = space.architecture(changed)
+            found.append(
+                Alternative(
+                    decision.name,
+                    option.name,
+                    decision.options[picks[i]].name,
+                    search.probe.held_out_loss(np.array(changed)) - own,
+                    family.cost(architecture),
+                    ground.searched_feasible.admits(architecture),
+                    str(architecture),
+                )
+            )
+    return tuple(sorted(found, key=lambda other: other.loss_change))

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli_helpers import Outcome, table
+
+import meritnas as library
+from meritnas.search.store import RunStore
+
+Command = Callable[..., Outcome]
+
+
+def test_parts_alternatives_and_interactions(trained: Path, meritnas: Command) -> None:
+    outcome = meritnas("explain", trained, "--json")
+    assert outcome.code == 0, outcome.err
+    found = json.loads(outcome.out)
+    widths = found["architecture"].split("-")
+    for row in found["rows"]:
+        number = int(row["decision"].removeprefix("layer"))
+        assert row["option"] == widths[number - 1]
+        assert row["low"] <= row["value"] <= row["high"]
+    limit = 300
+    for other in found["alternatives"]:
+        differing = [a != b for a, b in zip(widths, other["architecture"].split("-"), strict=True)]
+        assert sum(differing) == 1
+        assert other["fits"] == (other["cost"] <= limit)
+    changes = [other["loss_change"] for other in found["alternatives"]]
+    assert changes == sorted(changes)
+    assert len(found["interactions"]) == len(found["rows"]) * (len(found["rows"]) - 1) // 2
+    assert json.loads((trained / "credit.json").read_text())["rows"] == found["rows"]
+    kept = pd.read_csv(trained / "credit.csv")
+    np.testing.assert_allclose(kept["value"], [row["value"] for row in found["rows"]])
+    shown = meritnas("explain", trained)
+    assert "closest alternatives" in shown.out
+    assert meritnas("explain", trained, "--json").out == outcome.out  # the same again
+
+
+def test_a_result_explains_itself_without_the_data(tmp_path: Path) -> None:
+    result = library.search(
+        table(),
+        "churn",
+        widths=[4, 8],
+        epochs=2,
+        retrain_epochs=1,
+        retrain_seeds=1,
+        finalists=1,
+        out=tmp_path / "run",
+    )
+    explained = result.explain()
+    assert explained.architecture == str(result.architecture)
+    with pytest.raises(library.UsageError, match="data in memory"):
+        library.explain(tmp_path / "run")
+    again = library.explain(tmp_path / "run", data=table())
+    assert again == explained
+
+
+def test_what_cannot_be_explained(trained: Path, sales: Path, meritnas: Command) -> None:
+    assert "goes with --modalities" in meritnas("explain", trained, "--noise", "shot").err
+    given = meritnas(
+        *["retrain", sales, "--target", "churn", "--architecture", "4-4", "--epochs", "1"],
+        *["--seeds", "1", "--out", "given", "--quiet"],
+    )
+    assert given.code == 0, given.err
+    assert "without a search" in meritnas("explain", "given").err
+    RunStore.create(Path("begun"), json.loads((trained / "config.json").read_text()))
+    outcome = meritnas("explain", "begun")
+    assert outcome.code == 2
+    assert "has not ended yet" in outcome.err
