@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("job",),
     ("explanation",),
     ("api",),
+    ("comparison",),
     ("cli", "sklearn"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from meritnas.api import explain, resume, retrain, search, train
     from meritnas.child.network_credit import NetworkExplanation
     from meritnas.child.predictor import Predictor, load_predictor
+    from meritnas.comparison import Comparison, compare
     from meritnas.credit.shapley import ShapleyValues, shapley_values
     from meritnas.errors import (
         DataError,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PAPER_WIDTHS",
     "Architecture",
+    "Comparison",
     "DartsSpace",
     "DataError",
     "FusionSpace",
@@ -61,6 +63,7 @@ __all__ = [
     "TabularSpace",
     "UsageError",
     "__version__",
+    "compare",
     "darts_space",
     "explain",
     "explain_modalities",
@@ -82,6 +85,7 @@ _MODULES = {
     "meritnas.api": ("explain", "resume", "retrain", "search", "train"),
     "meritnas.child.network_credit": ("NetworkExplanation",),
     "meritnas.child.predictor": ("Predictor", "load_predictor"),
+    "meritnas.comparison": ("Comparison", "compare"),
     "meritnas.credit.shapley": ("ShapleyValues", "shapley_values"),
     "meritnas.explanation": ("ModalityExplanation", "explain_modalities"),
     "meritnas.errors": (

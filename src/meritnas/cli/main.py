@@ -6,12 +6,15 @@ from typing import Annotated
 import typer
 
 from meritnas.cli.columns_command import columns
+from meritnas.cli.compare_command import make_compare
 from meritnas.cli.explain_command import explain
 from meritnas.cli.export_command import export
 from meritnas.cli.list_command import make_list
 from meritnas.cli.predict_command import predict
+from meritnas.cli.report_command import report
 from meritnas.cli.retrain_command import retrain
 from meritnas.cli.search_command import search
+from meritnas.cli.show_command import show
 from meritnas.version import __version__
 
 
@@ -34,7 +37,10 @@ def make_app() -> typer.Typer:
     app.command()(predict)
     app.command()(columns)
     app.command()(explain)
+    app.command()(make_compare())
     app.command()(export)
+    app.command()(report)
+    app.command()(show)
     app.add_typer(make_list(), name="list")
     return app
 

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from meritnas.cli import options as opt
 from meritnas.cli.listener import Listener
+from meritnas.cli.live import LivePage
 from meritnas.cli.modalities import parse_modalities
 from meritnas.cli.outcome import plain_outcome
 from meritnas.cli.result import print_result
-from meritnas.cli.speech import resume_command
+from meritnas.cli.speech import resume_command, say
 from meritnas.cli.widths import parse_widths
 from meritnas.errors import UsageError
 
@@ -144,6 +146,8 @@ def search(
     skip_bad_rows: opt.SkipBadRows = None,
     out: opt.Out = None,
     resume: opt.Resume = None,
+    live: opt.Live = False,
+    live_port: opt.LivePort = None,
     quiet: opt.Quiet = False,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -158,13 +162,19 @@ def search(
     Or: meritnas search views.npz --target label --space fusion
     """
     asked = {name: value for name, value in locals().items() if value is not None}
-    for name in ("resume", "quiet", "as_json"):
+    for name in ("resume", "live", "live_port", "quiet", "as_json"):
         asked.pop(name, None)
     listener = Listener(quiet=quiet, run=resume)
     with plain_outcome(lambda: _way_on(listener.run)):
-        with listener:
+        with _page(listener, live_port) if live or live_port else nullcontext(), listener:
             summary = _start(asked, listener) if resume is None else _go_on(resume, asked, listener)
         print_result(summary, as_json=as_json)
+
+
+def _page(listener: Listener, port: int | None) -> LivePage:
+    page = LivePage(lambda: listener.run, port or 0)
+    say(f"the search as it goes: {page.address}")
+    return page
 
 
 def _start(asked: dict[str, Any], listener: Listener) -> dict[str, Any]:
@@ -173,7 +183,7 @@ def _start(asked: dict[str, Any], listener: Listener) -> dict[str, Any]:
             "name data to search on, for example: meritnas search sales.csv --target churn "
             "(or continue a run with --resume RUN)"
         )
-    arguments = _library_arguments(asked)
+    arguments = library_arguments(asked)
 
     from meritnas import api  # here, so that --help does not wait for torch
 
@@ -192,7 +202,7 @@ def _go_on(run: Path, asked: dict[str, Any], listener: Listener) -> dict[str, An
     return api.resume(run, listen=listener).summary
 
 
-def _library_arguments(asked: dict[str, Any]) -> dict[str, Any]:
+def library_arguments(asked: dict[str, Any]) -> dict[str, Any]:
     """What users gave, by the names of `meritnas.search`; the library has the defaults."""
     own = {name: value for name, value in asked.items() if name in _STRATEGY_OPTIONS}
     arguments = {name: value for name, value in asked.items() if name not in own}

@@ -213,22 +213,27 @@ class RunStore:
                 (self.folder / name).replace(self.folder / other)
 
     def _replace(self, name: str, write: Callable[[Path], Any]) -> None:
-        beside = self.folder / f".partial.{name}"  # the ending tells a figure's format
-        with _disk_errors(self.folder):
+        write_whole(self.folder / name, write)
+
+
+def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
+    """Write a file beside, flush it and put it in its place: it is never there half-written."""
+    beside = path.with_name(f".partial.{path.name}")  # the ending tells a figure's format
+    with _disk_errors(path.parent):
+        try:
+            write(beside)
+            with beside.open("rb") as file:
+                os.fsync(file.fileno())
+            beside.replace(path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+        if os.name == "posix":  # elsewhere a folder cannot be flushed
+            directory = os.open(path.parent, os.O_RDONLY)
             try:
-                write(beside)
-                with beside.open("rb") as file:
-                    os.fsync(file.fileno())
-                beside.replace(self.folder / name)
-            except BaseException:
-                beside.unlink(missing_ok=True)
-                raise
-            if os.name == "posix":  # elsewhere a folder cannot be flushed
-                directory = os.open(self.folder, os.O_RDONLY)
-                try:
-                    os.fsync(directory)
-                finally:
-                    os.close(directory)
+                os.fsync(directory)
+            finally:
+                os.close(directory)
 
 
 def _read_json(path: Path) -> Any:
