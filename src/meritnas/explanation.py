@@ -17,6 +17,7 @@ from meritnas.errors import StoreError, UsageError
 from meritnas.job import Job
 from meritnas.preparation import AnyData
 from meritnas.report.modality_figure import draw_modalities
+from meritnas.report.page import report_at_end
 from meritnas.search.store import RunStore
 
 FIGURE = "modalities.png"
@@ -90,4 +91,5 @@ def explain_modalities(
         FIGURE,
         partial(draw_modalities, plain["modalities"], plain["disturbed"], explained.metric),
     )
+    report_at_end(store.folder)
     return explained

@@ -24,6 +24,7 @@ from meritnas.data.text_source import TextSource
 from meritnas.errors import StoreError, UsageError
 from meritnas.families.latency import microseconds
 from meritnas.preparation import AnyData, AnySource, Preparation, prepare, prepare_again
+from meritnas.report.page import report_at_end
 from meritnas.report.pareto_figure import draw_pareto
 from meritnas.result import SearchResult
 from meritnas.search.defaults import check_device, usual_epochs
@@ -244,6 +245,7 @@ class Job:
             found = explain_search(self.ground, running, self.bundle.task, text)
         store.write_json("credit.json", found.to_json())
         store.write_text("credit.csv", found.table().to_csv(index=False))
+        report_at_end(store.folder)
         return found
 
     def train_chosen(
@@ -265,6 +267,7 @@ class Job:
             summary["pareto"] = mark_best([top, *rows])
             store.write_figure("pareto.png", partial(draw_pareto, summary["pareto"]))
         store.write_json("result.json", summary)
+        report_at_end(store.folder)
         return self._result(store)
 
     def _seconds_left(self, store: RunStore) -> float:

@@ -11,6 +11,7 @@ from torch import nn
 from meritnas.child.network_credit import NetworkExplanation
 from meritnas.child.predictor import NewData, load_predictor
 from meritnas.families.family import Family
+from meritnas.report.page import NAME, write_report
 from meritnas.search.store import RunStore
 from meritnas.space.architecture import Architecture
 
@@ -37,6 +38,12 @@ class SearchResult:
     def history(self) -> list[dict[str, Any]]:
         """The events of the search, in order: losses, rewards, beliefs."""
         return RunStore.open(self.run).events()
+
+    @property
+    def report(self) -> Path:
+        """A page about the run, to open in a browser; it is written if it is not there."""
+        path = self.run / NAME
+        return path if path.is_file() else write_report(self.run)
 
     @property
     def test(self) -> dict[str, float]:

@@ -74,6 +74,11 @@ def _score_labels(task: Task, outputs: Tensor, target: Tensor) -> dict[str, floa
     return {**found, "log_loss": float(task.loss(outputs.double(), target.double()))}
 
 
+def score_name(task: Task) -> str:
+    """What `Task.score` is."""
+    return "probability of the next word" if task.kind == "language" else main_metric(task)
+
+
 def _balanced_accuracy(truth: np.ndarray, guess: np.ndarray) -> float:
     """The mean over the classes present of the share recognised."""
     return float(np.mean([np.mean(guess[truth == label] == label) for label in np.unique(truth)]))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from meritnas.child.metrics import main_metric
+from meritnas.child.metrics import score_name
 from meritnas.credit.chosen_game import ChosenGame
 from meritnas.credit.shapiq_game import shapiq_game
 from meritnas.credit.shapley import shapley_values
@@ -19,10 +19,12 @@ from meritnas.search.loop import Search
 from meritnas.search.setup import Ground
 from meritnas.space.rule import ABSENT
 
-_DRAWS = 12
-_EVALUATIONS = 256
+_DRAWS = {True: 12, False: 6}
+"""Of validation rows: where all coalitions are tried, and where not."""
+
+_EVALUATIONS = 160
 _MOST_EXACT = 8
-_INTERACTION_EVALUATIONS = 1024
+_INTERACTION_EVALUATIONS = 512
 _CONFIDENCE = 0.95
 
 
@@ -162,7 +164,7 @@ def explain_search(
     pairs = _interactions(game, names) if interactions and len(names) > 1 else ()
     return NetworkExplanation(
         text,
-        main_metric(task),
+        score_name(task),
         score,
         parts,
         _alternatives(ground, search, picks),
@@ -178,7 +180,8 @@ def _values(
     exact = len(names) <= _MOST_EXACT
     everybody = np.ones((1, len(names)), dtype=bool)
     found, scores = [], []
-    for number in range(_DRAWS):
+    draws = _DRAWS[exact]
+    for number in range(draws):
         game.renew()
         if not names:
             found.append(np.zeros(0))
@@ -189,7 +192,7 @@ def _values(
             found.append(shapley_values(game, list(names), way, budget=budget, seed=number).values)
         scores.append(float(game.value(everybody)[0]))
     rows = np.array(found)
-    spread = float(student.ppf((1 + _CONFIDENCE) / 2, _DRAWS - 1)) * rows.std(axis=0, ddof=1)
+    spread = float(student.ppf((1 + _CONFIDENCE) / 2, draws - 1)) * rows.std(axis=0, ddof=1)
     mean = rows.mean(axis=0)
     return mean, mean - spread, mean + spread, float(np.mean(scores))
 

@@ -612,6 +612,22 @@ Resume = Annotated[
     Path | None,
     typer.Option(help="Continue this run instead.", metavar="RUN", rich_help_panel=_RUN),
 ]
+Live = Annotated[
+    bool,
+    typer.Option(
+        "--live", help="Show the report in a browser while it grows.", rich_help_panel=_RUN
+    ),
+]
+LivePort = Annotated[
+    int | None,
+    typer.Option(
+        help="For --live, on this machine only.",
+        show_default="a free one",
+        min=1,
+        max=65535,
+        rich_help_panel=_RUN,
+    ),
+]
 Quiet = Annotated[
     bool, typer.Option("--quiet", help="No progress, no notes.", rich_help_panel=_RUN)
 ]

@@ -64,25 +64,30 @@ def metric_name(metric: str) -> str:
     return _METRIC_NAMES.get(metric, metric)
 
 
+def cost_name(cost: str) -> str:
+    """How people call a cost."""
+    return _COST_NAMES.get(cost, cost)
+
+
 def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     limits: Mapping[str, int] = summary["limits"]
     costs = {"params": summary["params"], **summary.get("costs", {})}
     rows = []
     for name, cost in costs.items():
-        label = _COST_NAMES.get(name, name)
+        label = cost_name(name)
         if name in limits:
             used = share_text(cost / limits[name])
-            amount, limit = _amount_text(name, cost), _amount_text(name, limits[name])
+            amount, limit = amount_text(name, cost), amount_text(name, limits[name])
             rows.append((label, f"{amount} of at most {limit} ({used})"))
             if name == "latency":
-                measured = _amount_text(name, summary["measured_latency"])
+                measured = amount_text(name, summary["measured_latency"])
                 rows.append(("", f"by its layers; {measured} measured of the whole network"))
         elif name == "params":
             rows.append((label, f"{count_text(cost)} (no limit)"))
     return rows
 
 
-def _amount_text(cost: str, amount: int) -> str:
+def amount_text(cost: str, amount: int) -> str:
     """A cost in the unit that its limit is given in."""
     if cost == "size":
         return f"{amount / 1000:,.1f} kB"

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from meritnas.cli import options as opt
+from meritnas.cli.outcome import plain_outcome
+from meritnas.errors import StoreError
+
+
+def report(
+    run: opt.Run,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An HTML file.", show_default="RUN/report.html"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the --out file.")] = False,
+) -> None:
+    """Write one HTML page about a run, finished or not, to open in a browser.
+
+    It shows the network, the limits, learning curves, how every decision was made, and the command
+    that repeats the run. It needs no network connection and no other file.
+    """
+    with plain_outcome(lambda: "nothing was written"):
+        if out is not None and out.exists() and not force:
+            raise StoreError(f"{out} exists already; give another --out, or --force to replace it")
+
+        from meritnas.report.page import write_report  # here: --help must not wait for torch
+
+        typer.echo(str(write_report(run, out)))

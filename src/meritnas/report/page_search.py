@@ -1,0 +1,314 @@
+"""How a run found it: learning curves, beliefs, credit, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from meritnas.report.network import short_network
+from meritnas.report.numbers import count_text, duration_text, score_text
+from meritnas.report.run_files import RunFiles
+from meritnas.report.run_network import RunNetwork
+from meritnas.report.section import Figure, Section, Table
+from meritnas.report.summary import metric_name
+from meritnas.report.svg_bars import Bar, interval_bars
+from meritnas.report.svg_lines import Series, line_chart
+from meritnas.report.svg_shares import share_chart
+
+SHOWN_DECISIONS = 24
+"""Charts of beliefs beyond these are folded."""
+
+_SHOWN_ALTERNATIVES = 12
+_PARTS = "the parts of the network"
+_PHASES = {"warmup": "warm-up", "joint": "searching", "frozen": "judging"}
+_SEARCH_CURVES = (
+    ("train_loss", "training loss of shared weights"),
+    ("reward", "reward of what was tried"),
+    ("advantage", "advantage"),
+)
+
+
+def learning_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """Losses and rewards while searching, and the losses of every training alone."""
+    del network
+    figures = []
+    for key, words in _SEARCH_CURVES:
+        chart = line_chart(words, [Series(words, _over_steps(run, key))], "step")
+        if chart:
+            figures.append(Figure(chart, f"Search: {words}"))
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for one in run["retrain"].get("results", ()):
+        groups.setdefault(str(one["architecture"]), []).append(one)
+    for text, trainings in groups.items():
+        figures.append(_training_figure(text, trainings))
+    return Section("learning", "Learning curves", figures=tuple(figures)) if figures else None
+
+
+def policy_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """The share of every option over time, a chart for each decision."""
+    options = run["plan"].get("options")
+    if not isinstance(options, list) or not run.events:
+        return None
+    sizes = [len(names) for names in options]
+    events = [e for e in run.events if [len(row) for row in e["beliefs"]] == sizes]
+    if not events:
+        return None
+    steps = [event["step"] for event in events]
+    figures = []
+    for i, names in enumerate(options):
+        name = network.decisions[i] if i < len(network.decisions) else f"decision {i + 1}"
+        chosen = network.chosen[i] if i < len(network.chosen) else None
+        shares = [event["beliefs"][i] for event in events]
+        title = f"{name}: share of each option over the steps of the search"
+        chart = share_chart(title, steps, shares, [str(each) for each in names], chosen)
+        figures.append(Figure(chart, f"{name}: {chosen}" if chosen else name))
+    return Section(
+        "policy",
+        "How the search made up its mind",
+        "For every decision, the share of each option over the steps. "
+        + ("The option of the network is highlighted." if network.chosen else ""),
+        figures=tuple(figures[:SHOWN_DECISIONS]),
+        folded=tuple(figures[SHOWN_DECISIONS:]),
+        small=True,
+    )
+
+
+def entropy_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """How undecided the search was."""
+    del network
+    curve = Series("entropy", _over_steps(run, "entropy"))
+    chart = line_chart("Entropy of the beliefs over steps", [curve], "step", (0.0, 1.02))
+    lead = "1 where every option is as likely as the others, 0 where everything is certain."
+    return Section("entropy", "Entropy", lead, figures=(Figure(chart),)) if chart else None
+
+
+def feasible_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """The probability that a draw keeps the limits."""
+    del network
+    points = _over_steps(run, "feasible_probability")
+    small = bool(points) and max(share for _, share in points) < 0.05
+    curve = Series("probability", points)
+    title = "Probability that a draw fits, over steps"
+    chart = line_chart(title, [curve], "step", None if small else (0.0, 1.02))
+    if not chart:
+        return None
+    lead = "The probability that a network drawn decision by decision fits limits and rules."
+    return Section("feasible", "Chance that a draw fits", lead, figures=(Figure(chart),))
+
+
+def credit_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """What options and modalities are worth, with intervals."""
+    del network
+    credit = run["credit"]
+    if credit.get("architecture", run.network) != run.network:
+        credit = {}  # of a network that another one has replaced since
+    figures = [*_option_figures(credit), *_modality_figures(run["modalities"])]
+    table = _alternatives(credit)
+    if not figures and table is None:
+        return None
+    lead = "What each is worth by its Shapley value; the lines are intervals."
+    if "absent" in credit:
+        lead += f" A part that is taken away leaves {credit['absent']}."
+    return Section(
+        "credit",
+        "Credit",
+        lead,
+        figures=tuple(figures[:12]),
+        folded=tuple(figures[12:]),
+        table=table,
+    )
+
+
+def cost_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """What the search spent: passes, evaluations, seconds."""
+    del network
+    if not run.events:
+        return None
+    passes = line_chart("Passes over steps", [Series("passes", _over_steps(run, "passes"))], "step")
+    figures = [Figure(passes, "Passes of the supernet so far")] if passes else []
+    evaluations = [Series("evaluations", _over_steps(run, "evaluations"))]
+    judged = line_chart("Evaluations a step", evaluations, "step")
+    if judged:
+        figures.append(Figure(judged, "Evaluations in each judging step"))
+    seconds = run["architecture"].get("seconds")
+    facts = []
+    last = run.events[-1]["step"]
+    if seconds is not None:
+        facts.append(("search", f"{duration_text(seconds)}, {1000 * seconds / last:.1f} ms a step"))
+    if "retrain" in run["timing"]:
+        facts.append(("training alone", duration_text(run["timing"]["retrain"])))
+    return Section(
+        "cost",
+        "What it cost",
+        facts=tuple(facts),
+        figures=tuple(figures),
+        table=_phase_table(run.events),
+    )
+
+
+def tradeoff_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """Score against parameters, where networks for smaller limits were found."""
+    del network
+    rows = run["result"].get("pareto")
+    if not rows:
+        return None
+    metric = next(iter(rows[0]["test"]), None)
+    label = "validation loss" if metric is None else f"test {metric_name(metric)}"
+    series = []
+    for best, words in ((True, "no smaller one is as good"), (False, "a smaller one is as good")):
+        own = sorted((row for row in rows if bool(row["best"]) is best), key=lambda r: r["params"])
+        points = [(float(row["params"]), _score(row, metric)) for row in own]
+        spread = [0.0 if metric is None else float(row["test_spread"][metric]) for row in own]
+        if own:
+            series.append(Series(words, points, not best, True, spread, 0, joined=best))
+    chart = line_chart(f"{label} against parameters", series, "parameters", log_x=True)
+    legend = tuple((each.colour, each.dashed, each.name) for each in series)
+    table = Table(
+        ("at most", "network", "parameters", label),
+        tuple(
+            (
+                "no limit" if row["limit"] is None else count_text(row["limit"]),
+                short_network(str(row["architecture"])),
+                count_text(row["params"]),
+                score_text(_score(row, metric)),
+            )
+            for row in rows
+        ),
+        tuple(k for k, row in enumerate(rows) if row["best"]),
+    )
+    figure = Figure(chart, f"{label} against parameters", legend)
+    return Section("tradeoff", "Trade-off", figures=(figure,), table=table)
+
+
+def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """Every training alone, and which network won."""
+    del network
+    results = run["retrain"].get("results", ())
+    if not results:
+        return None
+    metrics = list(results[0].get("test", {}))
+    rows = tuple(
+        (
+            short_network(str(one["architecture"])),
+            f"{one['dropout']:g}",
+            str(one["seed"]),
+            str(one.get("best_epoch", "")),
+            score_text(one["valid_loss"]),
+            *(score_text(one["test"][metric]) for metric in metrics),
+        )
+        for one in results
+    )
+    head = ("network", "dropout", "seed", "best epoch", "validation loss")
+    marked = tuple(k for k, one in enumerate(results) if one["architecture"] == run.network)
+    lead = "Each was trained from scratch; validation loss decides, the test part is only scored."
+    table = Table((*head, *(f"test {metric_name(m)}" for m in metrics)), rows, marked)
+    return Section("finalists", "Finalists", lead, table=table)
+
+
+def _over_steps(run: RunFiles, key: str) -> list[tuple[float, float]]:
+    return [(e["step"], e[key]) for e in run.events if isinstance(e.get(key), int | float)]
+
+
+def _training_figure(text: str, trainings: Sequence[Mapping[str, Any]]) -> Figure:
+    """The losses of the trainings of one network, by epoch."""
+    series = []
+    for number, one in enumerate(trainings):
+        words = f"dropout {one['dropout']:g}, seed {one['seed']}"
+        for key, part, dashed in (("train_losses", "training", True), ("valid_losses", "", False)):
+            points = list(enumerate(one.get(key, ()), start=1))
+            name = f"{words}, {part}" if part else f"{words}, validation"
+            series.append(Series(name, points, dashed, colour=number))
+    title = f"Losses of {short_network(text)} by epoch"
+    legend = tuple((each.colour, each.dashed, each.name) for each in series if each.points)
+    return Figure(line_chart(title, series, "epoch"), f"Training {short_network(text)}", legend)
+
+
+def _option_figures(credit: Mapping[str, Any]) -> list[Figure]:
+    """A chart of all parts; or, where decisions have several options, one for each of them."""
+    rows = credit.get("rows", ())
+    alone = len({row["decision"] for row in rows}) == len(rows)
+    groups: dict[str, list[Bar]] = {}
+    for row in rows:
+        name = f"{row['decision']}: {row['option']}" if alone else str(row["option"])
+        bar = Bar(name, row["value"], row["low"], row["high"], bool(row["chosen"]) and not alone)
+        groups.setdefault(_PARTS if alone else str(row["decision"]), []).append(bar)
+    label = f"Shapley value ({metric_name(str(credit.get('metric', 'score')))})"
+    return [
+        Figure(interval_bars(f"What is worth how much: {name}", bars, label), name)
+        for name, bars in groups.items()
+    ]
+
+
+def _alternatives(credit: Mapping[str, Any]) -> Table | None:
+    """The networks that differ in one answer and are closest to the chosen one."""
+    rows = credit.get("alternatives", ())
+    if not rows:
+        return None
+    head = ("decision", "instead of", "option", "change of loss", "parameters", "keeps the limits")
+    found = tuple(
+        (
+            str(row["decision"]),
+            str(row["instead_of"]),
+            str(row["option"]),
+            f"{row['loss_change']:+.4f}",
+            count_text(row["cost"]),
+            "yes" if row["fits"] else "no",
+        )
+        for row in rows[:_SHOWN_ALTERNATIVES]
+    )
+    return Table(head, found)
+
+
+def _modality_figures(explained: Mapping[str, Any]) -> list[Figure]:
+    rows = explained.get("modalities", ())
+    if not rows:
+        return []
+    metric = metric_name(str(explained.get("metric", "score")))
+    bars = [Bar(str(r["modality"]), r["value"], r["low"], r["high"]) for r in rows]
+    chart = interval_bars("What each modality is worth", bars, f"Shapley value ({metric})")
+    figures = [Figure(chart, "What each modality is worth")]
+    disturbed = explained.get("disturbed", ())
+    for kind in dict.fromkeys(row["disturbance"] for row in disturbed):
+        own = [row for row in disturbed if row["disturbance"] == kind]
+        series = [
+            Series(
+                str(name),
+                [(row["level"], row["score"]) for row in own if row["modality"] == name],
+                dashed=name in ("all", "any"),
+                dots=True,
+                colour=number,
+            )
+            for number, name in enumerate(dict.fromkeys(row["modality"] for row in own))
+        ]
+        legend = tuple((each.colour, each.dashed, each.name) for each in series)
+        level = "chance that it is missing" if kind == "missing" else "level"
+        chart = line_chart(f"{metric} under {kind} disturbance", series, level)
+        figures.append(Figure(chart, f"{metric}, {kind}", legend))
+    return figures
+
+
+def _phase_table(events: Sequence[Mapping[str, Any]]) -> Table:
+    """Steps and passes by phase; an event counts for the steps since the one before."""
+    steps: dict[str, int] = {}
+    passes: dict[str, int] = {}
+    before = {"step": 0, "passes": 0}
+    for event in events:
+        phase = str(event.get("phase", "?"))
+        steps[phase] = steps.get(phase, 0) + event["step"] - before["step"]
+        spent = int(event.get("passes", before["passes"]))
+        passes[phase] = passes.get(phase, 0) + spent - before["passes"]
+        before = {"step": event["step"], "passes": spent}
+    rows = tuple(
+        (
+            _PHASES.get(phase, phase),
+            count_text(count),
+            count_text(passes[phase]),
+            f"{passes[phase] / count:.1f}" if count else "",
+        )
+        for phase, count in steps.items()
+    )
+    return Table(("phase", "steps", "passes", "passes a step"), rows)
+
+
+def _score(row: Mapping[str, Any], metric: str | None) -> float:
+    return float(row["valid_loss"] if metric is None else row["test"][metric])

@@ -1,0 +1,334 @@
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from page_helpers import Page, elsewhere
+
+import meritnas
+from meritnas.cli.main import main
+from meritnas.errors import StoreError
+from meritnas.report.page import report_at_end, report_page, write_report
+from meritnas.report.run_files import read_run
+from meritnas.search.settings import SearchSettings
+
+SHORT = ["--epochs", "2", "--retrain-epochs", "2", "--retrain-seeds", "1", "--finalists", "2"]
+CELLS = ["--channels", "4", "--cells", "1", "--supernet-channels", "4", "--supernet-cells", "1"]
+
+
+def run(*arguments: str | Path) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    assert not ended.value.code
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run with a trade-off curve; not to be changed."""
+    folder = tmp_path_factory.mktemp("page") / "run"
+    limits = ["--max-params", "900", "--max-flops", "800", "--pareto"]
+    run("search", "wine", *limits, "--widths", "8,16,32", *SHORT, "--quiet", "--out", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of cells on a few small images; not to be changed."""
+    folder = tmp_path_factory.mktemp("cells")
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 255, (60, 8, 8), dtype=np.uint8)
+    np.savez(folder / "images.npz", images=images, labels=np.arange(60) % 2)
+    run("search", folder / "images.npz", *CELLS, *SHORT, "--quiet", "--out", folder / "run")
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def fusion(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run on two modalities that has been explained; not to be changed."""
+    folder = tmp_path_factory.mktemp("fusion")
+    rng = np.random.default_rng(0)
+    views = {name: rng.normal(size=(80, 4)).astype(np.float32) for name in ("left", "right")}
+    np.savez(folder / "views.npz", **views, label=np.arange(80) % 2)
+    own = ["--target", "label", "--space", "fusion", "--channels", "4", "--length", "2"]
+    run("search", folder / "views.npz", *own, *SHORT, "--quiet", "--out", folder / "run")
+    run("explain", folder / "run", "--modalities", "--json")
+    return folder / "run"
+
+
+@pytest.fixture
+def copy(table: Path, tmp_path: Path) -> Path:
+    """The run on a table, to be changed."""
+    return Path(shutil.copytree(table, tmp_path / "copy"))
+
+
+def test_a_search_leaves_a_page_behind(table: Path) -> None:
+    page = Page((table / "report.html").read_text())
+    assert page.sections == [
+        *("summary", "limits", "network", "learning", "policy", "entropy", "feasible", "cost"),
+        *("tradeoff", "finalists", "notes", "repeat"),
+    ]
+    assert page.titles >= page.charts > len(page.sections) // 2
+
+
+@pytest.mark.parametrize("name", ["table", "cells", "fusion"])
+def test_a_page_is_well_formed_and_needs_nothing_else(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    text = report_page(request.getfixturevalue(name))
+    page = Page(text)
+    assert elsewhere(text) == []
+    assert {link for link in page.links if not link.startswith("#")} == {"data:,"}
+    assert {link[1:] for link in page.links if link.startswith("#")} == set(page.sections)
+    assert "<script" not in text
+    assert "could not be made" not in text
+
+
+@pytest.mark.parametrize("name", ["table", "cells", "fusion"])
+def test_every_decision_has_its_chart(name: str, request: pytest.FixtureRequest) -> None:
+    folder = request.getfixturevalue(name)
+    page = Page(report_page(folder))
+    result = json.loads((folder / "result.json").read_text())
+    options = json.loads((folder / "plan.json").read_text())["options"]
+    if name == "table":
+        chosen = [f"layer{n}: {w}" for n, w in enumerate(result["architecture"].split("-"), 1)]
+    else:
+        prefix = "edge" if name == "cells" else "cell"
+        chosen = [
+            caption for caption in page.captions if caption.startswith(prefix) and ": " in caption
+        ]
+        chosen = [caption for caption in chosen if not caption.startswith("cell;")]
+    assert len(chosen) == len(options)
+    assert set(chosen) <= set(page.captions)
+    for caption, names in zip(chosen, options, strict=True):
+        assert caption.split(": ")[1] in names
+
+
+def test_the_numbers_of_the_result_are_on_the_page(table: Path) -> None:
+    text = report_page(table)
+    result = json.loads((table / "result.json").read_text())
+    assert f"{result['params']:,} of 900" in text
+    assert f"{result['costs']['flops']:,} of 800" in text
+    trainings = json.loads((table / "retrain.json").read_text())["results"]
+    assert text.count("<tr") >= len(trainings) + len(result["pareto"]) + 2
+    assert ">13</text>" in text  # the columns of wine, into the first layer
+
+
+def test_what_modalities_and_options_are_worth_is_shown(
+    fusion: Path, copy: Path, table: Path
+) -> None:
+    assert "credit" in Page(report_page(fusion)).sections
+    assert "credit" not in Page(report_page(table)).sections
+    row = {"decision": "layer1", "option": "16", "value": 0.25, "low": 0.125, "high": 0.5}
+    rows = [{**row, "chosen": True, "cost": 7}, {**row, "option": "8", "chosen": False, "cost": 3}]
+    (copy / "credit.json").write_text(json.dumps({"metric": "accuracy", "rows": rows}))
+    text = report_page(copy)
+    assert "16: +0.25 (+0.125 to +0.5)" in text
+    assert "Shapley value (accuracy)" in text
+    assert text.count('class="bar strong"') == 1 + 2  # the chosen option, and two limits
+
+
+def test_an_explained_network_shows_its_parts_and_what_else_was_close(copy: Path) -> None:
+    found = meritnas.explain(copy).to_json()
+    text = report_page(copy)
+    assert text.count('class="bar"') == len(found["rows"]) > 0
+    for row in found["rows"]:
+        assert f"{row['decision']}: {row['option']}</text>" in text
+    other = found["alternatives"][0]
+    assert f"<td>{other['instead_of']}</td><td>{other['option']}</td>" in text
+    assert "could not be made" not in text
+    credit = json.loads((copy / "credit.json").read_text())
+    (copy / "credit.json").write_text(json.dumps({**credit, "architecture": "8-8-8-8"}))
+    assert "credit" not in Page(report_page(copy)).sections  # another network was trained since
+
+
+def without(folder: Path, names: Sequence[str]) -> None:
+    for name in names:
+        (folder / name).unlink()
+
+
+@pytest.mark.parametrize(
+    ("names", "sections"),
+    [
+        (["result.json"], {"policy", "learning", "finalists", "limits", "network"}),
+        (["result.json", "retrain.json"], {"policy", "learning", "limits", "network"}),
+        (["result.json", "retrain.json", "architecture.json"], {"policy", "learning", "network"}),
+        (
+            ["result.json", "retrain.json", "architecture.json", "events.jsonl", "plan.json"],
+            {"summary", "repeat"},
+        ),
+    ],
+)
+def test_an_unfinished_run_shows_what_there_is(
+    copy: Path, names: list[str], sections: set[str]
+) -> None:
+    without(copy, names)
+    text = report_page(copy)
+    assert "not finished" in text
+    assert sections <= set(Page(text).sections)
+    assert "could not be made" not in text
+
+
+def test_damaged_lines_are_counted_and_left_out(copy: Path) -> None:
+    log = copy / "events.jsonl"
+    lines = log.read_text().splitlines()
+    damaged = [lines[0][:40], "[1]", '{"kind": "search", "step": "x"}']
+    log.write_text("\n".join([*damaged, *lines[1:]]))
+    assert len(read_run(copy).events) == len(lines) - 1
+    text = report_page(copy)
+    assert "3 lines of events.jsonl could not be read" in text
+    assert "policy" in Page(text).sections
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"results": [{}]}', '{"results": 3}'])
+def test_a_damaged_file_costs_its_own_part_only(copy: Path, content: str) -> None:
+    (copy / "retrain.json").write_text(content)
+    page = report_page(copy)
+    assert "finalists" not in Page(page).sections
+    assert {"summary", "policy", "notes"} <= set(Page(page).sections)
+    assert "left out" in page
+
+
+@pytest.mark.parametrize("part", ["version", "meritnas"])
+def test_a_run_of_a_newer_version_is_tried_and_said(copy: Path, part: str) -> None:
+    path = copy / "config.json"
+    config = json.loads(path.read_text())
+    assert "is newer than" not in report_page(copy)
+    if part == "version":
+        config["version"] = 7
+    else:
+        config["versions"]["meritnas"] = "99.0.0"
+    config["settings"]["unheard_of"] = 1
+    path.write_text(json.dumps(config))
+    text = report_page(copy)
+    assert "which is newer than" in text
+    assert {"network", "policy", "repeat"} <= set(Page(text).sections)
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    for content in (None, "{", '{"format": "another"}'):
+        if content is not None:
+            (tmp_path / "config.json").write_text(content)
+        with pytest.raises(StoreError, match="is not a run"):
+            report_page(tmp_path)
+
+
+def test_words_of_a_user_cannot_become_markup(copy: Path) -> None:
+    path = copy / "config.json"
+    config = json.loads(path.read_text())
+    config["data"]["name"] = config["data"]["location"] = "<script>alert(1)</script>"
+    path.write_text(json.dumps(config))
+    plan = json.loads((copy / "plan.json").read_text())
+    plan["options"][0][0] = "<b>"
+    (copy / "plan.json").write_text(json.dumps(plan))
+    text = report_page(copy)
+    Page(text)
+    assert "<script" not in text
+    assert "<b>" not in text
+
+
+def repeat_words(text: str) -> list[str]:
+    """The command on a page, as a shell reads it."""
+    code = text.split('id="repeat"')[1].split("<code>")[1].split("</code>")[0]
+    return shlex.split(unescape(code))
+
+
+@pytest.mark.parametrize("name", ["table", "cells", "fusion"])
+def test_the_command_repeats_the_run(
+    name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = request.getfixturevalue(name)
+    text = report_page(folder)
+    words = repeat_words(text)
+    assert words[:2] == ["meritnas", "search"]
+    made: list[SearchSettings] = []
+
+    def begin(job: meritnas.job.Job, *others: object) -> None:
+        del others
+        made.append(job.settings)
+        raise StoreError("begun")
+
+    monkeypatch.setattr("meritnas.api.start", begin)
+    monkeypatch.setattr("meritnas.api._new_store", lambda *_: None)
+    with pytest.raises(SystemExit):
+        main([*words[1:], "--quiet"])
+    config = json.loads((folder / "config.json").read_text())
+    assert made == [SearchSettings.from_json(config["settings"])]
+
+
+def test_a_network_that_was_given_is_trained_again(tmp_path: Path) -> None:
+    own = ["--architecture", "8-16", "--epochs", "2", "--seeds", "1", "--quiet"]
+    run("retrain", "wine", *own, "--out", tmp_path / "one")
+    text = (tmp_path / "one" / "report.html").read_text()
+    assert "policy" not in Page(text).sections
+    run(*repeat_words(text)[1:], "--quiet", "--out", tmp_path / "two")
+    found = [json.loads((tmp_path / n / "result.json").read_text()) for n in ("one", "two")]
+    assert found[0]["test"] == found[1]["test"]
+
+
+def test_data_in_memory_cannot_be_named_in_a_command(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=60), "y": np.arange(60) % 2})
+    result = meritnas.search(
+        *(frame, "y"),
+        **{"widths": [4, 8], "epochs": 2, "retrain_epochs": 1, "retrain_seeds": 1},
+        out=tmp_path / "run",
+    )
+    assert result.report == tmp_path / "run" / "report.html"
+    assert "data in memory" in result.report.read_text()
+    result.report.unlink()
+    assert result.report.is_file()
+
+
+def test_a_failing_report_is_a_note_on_a_finished_run(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(folder: Path) -> str:
+        raise RuntimeError(f"nothing goes with {folder.name}")
+
+    monkeypatch.setattr("meritnas.report.page.report_page", fail)
+    report_at_end(copy)
+    assert "note: no report was written: RuntimeError('nothing goes" in capsys.readouterr().err
+
+
+def test_nothing_half_written_stays(copy: Path, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot write"):
+        write_report(copy, tmp_path / "nowhere" / "page.html")
+    assert write_report(copy) == copy / "report.html"
+    assert not list(copy.glob(".partial*"))
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("scheme", [0, 1])
+def test_a_browser_shows_it_without_a_complaint(
+    cells: Path, tmp_path: Path, width: int, scheme: int
+) -> None:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no chromium here")
+    picture = tmp_path / "page.png"
+    done = subprocess.run(
+        [
+            *(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
+            *("--enable-logging=stderr", f"--user-data-dir={tmp_path}/profile"),
+            *(f"--blink-settings=preferredColorScheme={scheme}", f"--window-size={width},1200"),
+            *(f"--screenshot={picture}", (cells / "report.html").as_uri()),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "CONSOLE" not in done.stderr
+    from PIL import Image
+
+    with Image.open(picture) as image:
+        assert image.width == width
+        corner = image.convert("L").getpixel((2, 2))
+    assert corner < 60 if scheme == 0 else corner > 200  # 0 is dark
