@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DATA ?= digits
 MAX_PARAMS ?= 4000
 
-.PHONY: search test lint clean
+.PHONY: search test docs lint clean
 
 search: $(READY)
 	$(BIN)/meritnas search $(DATA) --max-params $(MAX_PARAMS)
@@ -17,6 +17,9 @@ test: $(READY)
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
+docs: $(READY)
+	$(BIN)/mkdocs build --strict
+
 lint: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -25,7 +28,7 @@ lint: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[data,dev,explain,onnx]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[data,dev,docs,explain,onnx,tensorboard]"
 	touch $(READY)
 
 clean:

@@ -34,6 +34,7 @@ from meritnas.search.defaults import (
 from meritnas.search.settings import SearchSettings
 from meritnas.search.spaces import FUSION, RECURRENT, TABULAR, CellFamily, is_cell_space, name_of
 from meritnas.search.store import RunStore
+from meritnas.space.own_function import is_own
 from meritnas.space.space import HyphenText
 
 Images: TypeAlias = tuple[np.ndarray, np.ndarray]
@@ -226,7 +227,10 @@ def _load(data: Given, target: str | None, asked: Mapping[str, Any]) -> AnySourc
         return _text(data, target, asked)
     if space == FUSION or isinstance(data, Mapping):
         return _modalities(data, target, asked)
-    cells = is_cell_space(space) if isinstance(space, str) else isinstance(space, CellFamily)
+    if isinstance(space, str):
+        cells = is_cell_space(space) or (is_own(space) and is_image_data(data))
+    else:
+        cells = isinstance(space, CellFamily)
     if not isinstance(data, pd.DataFrame) and (cells or (space is None and is_image_data(data))):
         return _pictures(data, target, asked)
     if cells:
@@ -533,7 +537,7 @@ def _width(text: str) -> int:
 
 
 def _free_folder(name: str, strategy: str) -> Path:
-    number = 1
-    while (folder := Path("runs") / f"{name}-{strategy}-{number}").exists():
+    number, plain = 1, strategy.replace(":", "-")
+    while (folder := Path("runs") / f"{name}-{plain}-{number}").exists():
         number += 1
     return folder

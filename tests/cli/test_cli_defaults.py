@@ -27,7 +27,7 @@ def test_help_repeats_the_defaults_for_images(name: str) -> None:
 
 def test_the_command_line_has_every_setting_of_the_library() -> None:
     library = set(inspect.signature(api.search).parameters) - {"strategy_options", "listen"}
-    own = {"resume", "live", "live_port", "quiet", "as_json", *_STRATEGY_OPTIONS}
+    own = {"resume", "live", "live_port", "tensorboard", "quiet", "as_json", *_STRATEGY_OPTIONS}
     assert set(inspect.signature(search).parameters) == library | own
 
 

@@ -16,7 +16,7 @@ from meritnas.cli.speech import say
 from meritnas.errors import UsageError
 from meritnas.report.comparison_table import comparison_table
 
-_NOT_ALIKE = ("strategy", "seed", "out", "resume")
+_NOT_ALIKE = ("strategy", "seed", "out", "resume", "live", "live_port", "tensorboard")
 """What every run of a comparison has of its own."""
 
 Strategies = Annotated[
@@ -89,7 +89,7 @@ def _take_options_of_search(command: Callable[..., None]) -> None:
     shared = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
         for name, parameter in inspect.signature(search).parameters.items()
-        if name not in _NOT_ALIKE and not name.startswith("live")
+        if name not in _NOT_ALIKE
     ]
     own = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Self
 
 from meritnas.cli.progress import Event, make_progress
+from meritnas.report.tensorboard import TensorBoardEvents
 
 _MOST_NOTES = 5
 
@@ -20,6 +21,11 @@ class Listener:
         self.run = run
         self._progress = make_progress(quiet=quiet)
         self._notes = 0
+        self._events: TensorBoardEvents | None = None
+
+    def also(self, events: TensorBoardEvents) -> None:
+        """Let this hear everything, too."""
+        self._events = events
 
     def __enter__(self) -> Self:
         self._progress.__enter__()
@@ -32,9 +38,13 @@ class Listener:
         trace: TracebackType | None,
     ) -> None:
         self._progress.__exit__(kind, error, trace)
+        if self._events is not None:
+            self._events.close()
 
     def __call__(self, event: Event) -> None:
         """What `listen=` of the library takes."""
+        if self._events is not None:
+            self._events(event)
         if event["kind"] == "run":
             self.run = Path(event["run"])
         elif event["kind"] == "note":

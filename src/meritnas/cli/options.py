@@ -628,6 +628,14 @@ LivePort = Annotated[
         rich_help_panel=_RUN,
     ),
 ]
+TensorBoard = Annotated[
+    bool,
+    typer.Option(
+        "--tensorboard",
+        help="Also write curves for TensorBoard, into the run's folder.",
+        rich_help_panel=_RUN,
+    ),
+]
 Quiet = Annotated[
     bool, typer.Option("--quiet", help="No progress, no notes.", rich_help_panel=_RUN)
 ]

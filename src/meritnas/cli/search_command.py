@@ -13,6 +13,7 @@ from meritnas.cli.result import print_result
 from meritnas.cli.speech import resume_command, say
 from meritnas.cli.widths import parse_widths
 from meritnas.errors import UsageError
+from meritnas.report.tensorboard import TensorBoardEvents
 
 _STRATEGY_OPTIONS = (
     "sampling",
@@ -148,6 +149,7 @@ def search(
     resume: opt.Resume = None,
     live: opt.Live = False,
     live_port: opt.LivePort = None,
+    tensorboard: opt.TensorBoard = False,
     quiet: opt.Quiet = False,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -162,10 +164,12 @@ def search(
     Or: meritnas search views.npz --target label --space fusion
     """
     asked = {name: value for name, value in locals().items() if value is not None}
-    for name in ("resume", "live", "live_port", "quiet", "as_json"):
+    for name in ("resume", "live", "live_port", "tensorboard", "quiet", "as_json"):
         asked.pop(name, None)
     listener = Listener(quiet=quiet, run=resume)
     with plain_outcome(lambda: _way_on(listener.run)):
+        if tensorboard:
+            listener.also(TensorBoardEvents())
         with _page(listener, live_port) if live or live_port else nullcontext(), listener:
             summary = _start(asked, listener) if resume is None else _go_on(resume, asked, listener)
         print_result(summary, as_json=as_json)

@@ -22,6 +22,7 @@ from meritnas.search.recipe import (
 from meritnas.search.settings import CellSettings, FusionSettings, SearchSettings, TextSettings
 from meritnas.search.spaces import FUSION, RECURRENT, TABULAR, is_cell_space
 from meritnas.search.text_recipes import text_recipe
+from meritnas.space.own_function import is_own
 from meritnas.strategy.recipes import check_strategy
 
 TABLE_DEFAULTS: Mapping[str, Any] = {
@@ -134,7 +135,7 @@ def image_settings(images: int, shape: ImageShape, asked: Mapping[str, Any]) -> 
     given = {name: value for name, value in asked.items() if value is not None}
     found: dict[str, Any] = {**IMAGE_DEFAULTS, **given}
     _check(found)
-    if not is_cell_space(found["space"]):
+    if not is_cell_space(found["space"]) and not is_own(found["space"]):
         raise UsageError(
             f"the space '{found['space']}' is for tables, and these are images; use nasbench201 or "
             "darts"

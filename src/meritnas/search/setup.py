@@ -29,8 +29,9 @@ from meritnas.search.ladder import ladder
 from meritnas.search.loop import Search
 from meritnas.search.plan import Plan, make_plan
 from meritnas.search.settings import SearchSettings
-from meritnas.search.spaces import cell_family, check_space
+from meritnas.search.spaces import cell_family, check_space, own_family
 from meritnas.space.decision import Option
+from meritnas.space.own_function import is_own
 from meritnas.space.rule import ABSENT
 from meritnas.strategy.recipes import Problem, make_strategy
 from meritnas.strategy.turns import AFTER_WEIGHTS
@@ -69,7 +70,12 @@ def make_family(settings: SearchSettings, encoder: AnyEncoder, task: Task) -> Fa
     if isinstance(encoder, TextEncoder):
         return text_family(settings, task)
     if isinstance(encoder, ImageEncoder):
+        if is_own(settings.space):
+            return own_family(settings.space, encoder.shape, task.outputs)
         return cell_family(settings, encoder.shape, task.outputs)
+    if is_own(settings.space):
+        inputs = TableInputs(encoder.numbers, encoder.cardinalities, settings.embedding)
+        return own_family(settings.space, inputs, task.outputs)
     return table_family(settings, encoder, task)
 
 
@@ -153,6 +159,8 @@ def encode_within(
 ) -> Bundle[TableEncoder]:
     """Encode the table, with fewer categories where embeddings would not fit the limits."""
     bundle = encode_table(source, outline, scaling)
+    if is_own(settings.space):
+        return bundle.to(settings.device)
     family = table_family(settings, bundle.encoder, bundle.task)
     weights = most_weights(family, settings.limits)
     if weights is not None:

@@ -3,9 +3,12 @@ from __future__ import annotations
 from meritnas.data.suggest import did_you_mean
 from meritnas.errors import UsageError
 from meritnas.families.darts import DartsSpace, Stem, Variant, darts_space
+from meritnas.families.family import Family
 from meritnas.families.image_size import ImageShape
 from meritnas.families.nasbench201 import Nasbench201Space, nasbench201_space
+from meritnas.families.table_inputs import TableInputs
 from meritnas.search.settings import SearchSettings
+from meritnas.space.own_function import is_own, load_own
 
 CellFamily = Nasbench201Space | DartsSpace
 
@@ -39,16 +42,33 @@ _STEMS: dict[str, Stem] = {"cifar": "cifar", "imagenet": "imagenet"}
 
 def check_space(name: str) -> None:
     """Complain about a space that does not exist."""
-    if name not in SPACES:
+    if name not in SPACES and not is_own(name):
         raise UsageError(
-            f"no space '{name}';{did_you_mean(name, SPACES)} there are {', '.join(SPACES)}"
+            f"no space '{name}';{did_you_mean(name, SPACES)} there are {', '.join(SPACES)}, and "
+            "module:function for one of your own"
         )
 
 
 def is_cell_space(name: str) -> bool:
     """Whether networks of this space are for images."""
     check_space(name)
-    return name not in (TABULAR, RECURRENT, FUSION)
+    return name not in (TABULAR, RECURRENT, FUSION) and not is_own(name)
+
+
+def own_family(name: str, inputs: TableInputs | ImageShape, outputs: int) -> Family:
+    """The networks that a function of the user's makes: `module:function`.
+
+    Args:
+        name: of the function.
+        inputs: what the networks read.
+        outputs: how many numbers they give.
+    """
+    found = load_own(name, "space")(inputs, outputs)
+    if not isinstance(found, Family):
+        raise UsageError(
+            f"{name} must make a space, a meritnas Family, got a {type(found).__name__}"
+        )
+    return found
 
 
 def cell_family(settings: SearchSettings, image: ImageShape, outputs: int) -> CellFamily:

@@ -6,6 +6,7 @@ from typing import Any
 
 from meritnas.data.suggest import did_you_mean
 from meritnas.errors import UsageError
+from meritnas.space.own_function import is_own, load_own
 from meritnas.strategy.black_box_recipes import bayesian, evolution, random
 from meritnas.strategy.gradient_recipes import (
     darts,
@@ -70,11 +71,7 @@ RECIPES: Mapping[str, Callable[..., Strategy]] = {
 
 def check_strategy(name: str, options: Mapping[str, Any]) -> None:
     """Complain about a strategy that does not exist or an option that it does not take."""
-    if name not in RECIPES:
-        raise UsageError(
-            f"no strategy '{name}';{did_you_mean(name, RECIPES)} there are {', '.join(RECIPES)}"
-        )
-    known = [p for p in inspect.signature(RECIPES[name]).parameters if p != "problem"]
+    known = list(inspect.signature(_recipe(name)).parameters)[1:]
     for option in options:
         if option not in known:
             takers = [n for n, r in RECIPES.items() if option in inspect.signature(r).parameters]
@@ -88,4 +85,15 @@ def check_strategy(name: str, options: Mapping[str, Any]) -> None:
 def make_strategy(name: str, problem: Problem, options: Mapping[str, Any]) -> Strategy:
     """The strategy of this name, with options by keyword."""
     check_strategy(name, options)
-    return RECIPES[name](problem, **options)
+    return _recipe(name)(problem, **options)
+
+
+def _recipe(name: str) -> Callable[..., Strategy]:
+    if is_own(name):
+        return load_own(name, "strategy")
+    if name not in RECIPES:
+        raise UsageError(
+            f"no strategy '{name}';{did_you_mean(name, RECIPES)} there are {', '.join(RECIPES)}, "
+            "and module:function for one of your own"
+        )
+    return RECIPES[name]
