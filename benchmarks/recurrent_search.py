@@ -190,9 +190,50 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: row["test perplexity"])
 
 
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    """Draw the best cell of each strategy: nodes in a row, an arc for every edge."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    found = [row for row in rows if row["model"] not in KNOWN]
+    best: dict[str, dict[str, Any]] = {}
+    for row in sorted(found, key=lambda row: row["test_perplexity"]):
+        best.setdefault(row["model"], row)
+    figure = Figure(figsize=(10, 2.1 * -(-len(best) // 2)), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    places = figure.subplots(-(-len(best) // 2), 2, squeeze=False).flatten()
+    for axes in places:
+        axes.set_axis_off()
+    for axes, row in zip(places, best.values(), strict=False):
+        _draw_cell(axes, row["cell"])
+        axes.set_title(f"{row['model']}: test perplexity {row['test_perplexity']:.0f}", fontsize=10)
+    figure.savefig(path)
+
+
+def _draw_cell(axes: Any, cell: str) -> None:
+    nodes = cell.split("+")
+    axes.set_xlim(-0.5, len(nodes) + 0.5)
+    axes.set_ylim(-0.7, 1.7)
+    for number in range(len(nodes) + 1):
+        text = "x, h" if number == 0 else str(number)
+        axes.text(number, 0, text, ha="center", va="center", bbox={"boxstyle": "circle", "fc": "w"})
+    for number, node in enumerate(nodes, start=1):
+        for edge in node.strip("|").split("|"):
+            name, _, source = edge.partition("~")
+            reach = number - int(source)
+            colour = "0.7" if name == "zero" else "C0"
+            style = {"arrowstyle": "->", "color": colour, "shrinkA": 12, "shrinkB": 12}
+            style["connectionstyle"] = f"arc3,rad={-0.55 if reach > 1 else 0}"
+            axes.annotate("", (number, 0), (int(source), 0), arrowprops=style)
+            middle = (number + int(source)) / 2
+            height = 0.12 if reach == 1 else 0.31 * reach
+            axes.text(middle, height, name, ha="center", va="bottom", fontsize=7, color=colour)
+
+
 def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("text", type=Path)
+    parser.add_argument("--figure", type=Path, help="draw the best cells into this file")
     parser.add_argument("--strategies", default=STRATEGIES)
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--words", type=int, default=200_000, help="of the training part")
@@ -217,6 +258,8 @@ def main() -> int:
             rows.append(job.result())
             print({key: rows[-1][key] for key in ("model", "seed", "test_perplexity", "cell")})
     show("perplexity after equal training", summary(rows))
+    if args.figure is not None:
+        draw(rows, args.figure)
     return finish(rows, list(targets(rows)), args)
 
 
