@@ -18,6 +18,9 @@ class Terminal(io.StringIO):
         return True
 
 
+LEADS = "32-144-24 leads, 7,500 of 8,000 parameters, 7,100 multiply-adds, 75% sure"
+
+
 def search_event(step: int) -> dict[str, Any]:
     return {
         "kind": "search",
@@ -25,6 +28,7 @@ def search_event(step: int) -> dict[str, Any]:
         "steps": 100,
         "phase": "joint",
         "leader": "32-144-24",
+        "leader_costs": {"params": [7_500, 8_000], "flops": [7_100, None]},
         "entropy": 0.25,
     }
 
@@ -52,7 +56,11 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         listener(search_event(100))
         listener(retrain_event(10))
     shown = terminal.getvalue()
-    for words in ("note: column 'a[b]' is left out", "searching", "32-144-24 leads, 75% sure"):
+    for words in (
+        "note: column 'a[b]' is left out",
+        "searching",
+        "32-144-24 leads, 7,500 of",
+    ):
         assert words in shown
     assert "training" in shown
     assert "seed 4, epoch 10" in shown
@@ -82,8 +90,8 @@ def test_lines_come_every_tenth(capsys: pytest.CaptureFixture[str]) -> None:
         progress.show(search_event(step))
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 10
-    assert lines[0].startswith("searching  10%  32-144-24 leads, 75% sure, ")
-    assert lines[-1] == "searching 100%  32-144-24 leads, 75% sure"
+    assert lines[0].startswith(f"searching  10%  {LEADS}, ")
+    assert lines[-1] == f"searching 100%  {LEADS}"
 
 
 def test_a_stage_of_few_steps_shows_them_all(capsys: pytest.CaptureFixture[str]) -> None:

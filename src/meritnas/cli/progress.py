@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from meritnas.report.network import short_network
+from meritnas.report.summary import amount_text, cost_name
 
 Event = dict[str, Any]
 
@@ -53,8 +54,18 @@ def detail_text(event: Event) -> str:
         return "training shared weights"
     if event["kind"] == "search":
         sure = max(0.0, 1.0 - event["entropy"])
-        return f"{short_network(event['leader'])} leads, {sure:.0%} sure"
+        return f"{short_network(event['leader'])} leads{_costs_text(event)}, {sure:.0%} sure"
     return f"seed {event['seed']}, epoch {event['epoch']}"
+
+
+def _costs_text(event: Event) -> str:
+    """What the leader costs, of what is allowed."""
+    return "".join(
+        f", {amount_text(name, cost)}"
+        + ("" if limit is None else f" of {amount_text(name, limit)}")
+        + f" {cost_name(name)}"
+        for name, (cost, limit) in event.get("leader_costs", {}).items()
+    )
 
 
 class NoProgress:

@@ -13,6 +13,7 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column
 
 from meritnas.cli.progress import Event, detail_text, stage_text
 
@@ -22,14 +23,17 @@ class BarProgress:
 
     def __init__(self) -> None:
         self._console = Console(stderr=True)
+        # On a narrow terminal the detail is cut, and not what is before it.
+        rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
         self._bars = Progress(
             SpinnerColumn(finished_text=" "),
             TextColumn("{task.description:<9}", markup=False),
             BarColumn(bar_width=20, finished_style="green"),
             TaskProgressColumn(),
             TimeRemainingColumn(compact=True, elapsed_when_finished=True),
-            TextColumn("{task.fields[detail]}", style="dim", markup=False),
+            TextColumn("{task.fields[detail]}", style="dim", markup=False, table_column=rest),
             console=self._console,
+            expand=True,
         )
         self._kind = ""
         self._task = TaskID(0)

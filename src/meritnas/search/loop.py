@@ -16,7 +16,7 @@ from meritnas.search.block_optimizer import BlockOptimizer
 from meritnas.search.ladder import Rung, uniform_path
 from meritnas.search.plan import Plan
 from meritnas.search.recipe import TrainRecipe
-from meritnas.search.record import Record
+from meritnas.search.record import Price, Record
 from meritnas.search.store import RunStore
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.strategy import Strategy, rng_state, set_rng_state
@@ -39,7 +39,8 @@ class Search:
     With `rungs`, every other weight step after the warm-up trains a network of one of them: a
     policy that has made up its mind would leave the small ones untrained.
 
-    `seed` is that of operations which draw numbers, from torch's own generator: noise.
+    `seed` is that of operations which draw numbers, from torch's own generator: noise. `price` says
+    what the leader costs, for the record.
     """
 
     supernet: Supernet
@@ -50,6 +51,7 @@ class Search:
     rng: np.random.Generator
     rungs: Sequence[Rung] = ()
     seed: int = 0
+    price: Price | None = None
 
     def __post_init__(self) -> None:
         self.optimizer = BlockOptimizer(module_of(self.supernet), self.recipe)
@@ -151,7 +153,7 @@ def _take_steps(search: Search, store: RunStore, listen: Listener) -> None:
             record.trained(search.weight_step(clock))
         search.step = clock.step + 1
         if record.is_due(clock):
-            event = record.event(clock, search.strategy, search.probe)
+            event = record.event(clock, search.strategy, search.probe, search.price)
             store.append(event)
             listen(event)
         search.seconds = time.perf_counter() - begun

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,12 @@ from torch import Tensor
 
 from meritnas.clock import Clock
 from meritnas.errors import DivergedError
+from meritnas.space.architecture import Architecture
 from meritnas.strategy.strategy import Learnt, Strategy
 from meritnas.supernet.probe import Probe
+
+Price = Callable[[Architecture], Mapping[str, tuple[int, int | None]]]
+"""By the cost's name: what an architecture costs, and what it may cost (None for anything)."""
 
 
 class Record:
@@ -42,16 +47,26 @@ class Record:
         """Whether this step ends with an event."""
         return (clock.step + 1) % self._every == 0 or clock.step + 1 == clock.steps
 
-    def event(self, clock: Clock, strategy: Strategy, probe: Probe) -> dict[str, Any]:
-        """Means since the last event, and the beliefs as they are."""
-        beliefs = strategy.beliefs()
+    def event(
+        self, clock: Clock, strategy: Strategy, probe: Probe, price: Price | None = None
+    ) -> dict[str, Any]:
+        """Means since the last event, and the beliefs as they are.
+
+        Args:
+            clock: of the step.
+            strategy: whose beliefs they are.
+            probe: which counts the passes.
+            price: what the leader costs and may cost.
+        """
+        beliefs, leader = strategy.beliefs(), strategy.leader()
         event: dict[str, Any] = {
             "kind": "search",
             "step": clock.step + 1,
             "steps": clock.steps,
             "phase": clock.phase,
             "passes": probe.passes,
-            "leader": str(strategy.leader()),
+            "leader": str(leader),
+            "leader_costs": {n: list(c) for n, c in price(leader).items()} if price else {},
             "entropy": round(_entropy(beliefs), 6),
             "beliefs": [[round(float(p), 5) for p in row] for row in beliefs],
         }

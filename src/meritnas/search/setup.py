@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -30,6 +31,7 @@ from meritnas.search.loop import Search
 from meritnas.search.plan import Plan, make_plan
 from meritnas.search.settings import SearchSettings
 from meritnas.search.spaces import cell_family, check_space, own_family
+from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Option
 from meritnas.space.own_function import is_own
 from meritnas.space.rule import ABSENT
@@ -255,4 +257,13 @@ def make_search(
     )
     rng = np.random.default_rng([settings.seed, 0])
     rungs = ladder(ground.searched, settings.limits) if settings.pareto else ()
-    return Search(supernet, probe, strategy, recipe, chosen, rng, rungs, settings.seed)
+    price = partial(_price, ground.searched, settings.limits)
+    return Search(supernet, probe, strategy, recipe, chosen, rng, rungs, settings.seed, price)
+
+
+def _price(
+    family: Family, limits: Mapping[str, int], architecture: Architecture
+) -> dict[str, tuple[int, int | None]]:
+    return {
+        name: (family.cost(architecture, name), limits.get(name)) for name in limits or ("params",)
+    }
