@@ -346,7 +346,7 @@ def main() -> int:
     parser.add_argument("--figure", type=Path, help="draw the losses over time to this file")
     args = parser.parse_args()
     if args.quick:
-        args.seeds, args.steps = 2, 60
+        args.seeds, args.steps = 1, 20
     torch.set_num_threads(1)
     curves: dict[str, np.ndarray] = {}
     rows = []

@@ -108,7 +108,7 @@ def main() -> int:
     parser.add_argument("--columns", type=int, default=10_000)
     args = parser.parse_args()
     if args.quick:
-        args.rows, args.columns = 20_000, 200
+        args.rows, args.columns = 2_000, 50
     with tempfile.TemporaryDirectory() as folder:
         rows = [long_table(args.rows, Path(folder)), wide_table(args.columns, Path(folder))]
     for row in rows:

@@ -640,7 +640,7 @@ def main() -> int:
     args = parser.parse_args()
     trees = 400
     if args.quick:
-        args.seeds, args.minutes, args.realmlp_epochs, trees = 1, 0.05, 2, 20
+        args.seeds, args.minutes, args.realmlp_epochs, trees = 1, 0.02, 2, 20
     tables = [parse_data(text) for text in args.data]
     torch.optim.Adam([torch.zeros(1)])  # the first one imports for seconds, which nobody pays for
     names, ledger, targets = chosen_methods(args), Ledger(args), []

@@ -31,6 +31,7 @@ QUICK: dict[str, Any] = {
     "retrain_epochs": 3,
     "retrain_seeds": 2,
     "batch_size": 16,
+    "scaling": "standard",
     "threads": 1,
 }
 

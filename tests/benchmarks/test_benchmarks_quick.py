@@ -26,14 +26,15 @@ ARGUMENTS = {
     "manas_images": ["digits"],
     "manas_memory": [],
     "memory_and_speed": [],
+    "multimodal": ["--mfeat", "views.npz", "--seeds", "0"],
     "nasbench201": [
-        *[*CIFAR, "--batch", "4", "--seeds", "0"],
+        *[*CIFAR, "--batch", "4", "--seeds", "0", "--size", "8"],
         *["--strategies", "advantage,random,shapley,manas-ls", "--no-zero"],
     ],
     "credit_fidelity": [*CIFAR, "--seeds", "0", "--figure", "fidelity.png"],
-    "recurrent_search": ["book.txt"],
+    "recurrent_search": ["book.txt", "--figure", "cells.png"],
     "recurrent_speed": [],
-    "shapley_ablation": [*CIFAR, "--seeds", "0"],
+    "shapley_ablation": [*CIFAR, "--seeds", "0", "--data", "images.npz"],
     "shapley_speed": [],
     "shapley_variance": [],
     "tabular_step": [],
@@ -70,6 +71,9 @@ def test_quick_run_gives_a_table_and_rows(
     if "images.npz" in ARGUMENTS[name]:
         write_images_and_table(tmp_path)
     (tmp_path / "book.txt").write_text("He came, he saw, and he left again.\n" * 100)
+    labels = np.arange(120) % 3
+    views = {"one": np.random.default_rng(0).random((120, 3)), "two": labels[:, None] / 2}
+    np.savez(tmp_path / "views.npz", **views, label=labels)
     rows = tmp_path / "rows.json"
     monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.chdir(tmp_path)
@@ -82,8 +86,9 @@ def test_quick_run_gives_a_table_and_rows(
 
 
 def test_a_script_runs_by_itself(tmp_path: Path) -> None:
+    """As those do that measure memory, with a process for each case."""
     done = subprocess.run(
-        [sys.executable, str(FOLDER / "feasible.py"), "--quick"],
+        [sys.executable, str(FOLDER / "memory_and_speed.py"), "--quick", "--case", "child"],
         capture_output=True,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
@@ -92,4 +97,6 @@ def test_a_script_runs_by_itself(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "no target judged" in done.stdout
+    found = json.loads(done.stdout)
+    assert found["case"] == "child"
+    assert min(found["saved"]) > 0

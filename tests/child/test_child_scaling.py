@@ -70,11 +70,13 @@ def test_without_tails_both_do_and_the_better_is_taken() -> None:
     assert f"numbers get {found.scaling} scaling" in found.note
 
 
-def test_the_trial_is_decided_by_the_seed() -> None:
+def test_the_trial_is_decided_by_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scaling, "_STEPS", 30)
     place = outlined(normal())
-    assert choose_scaling(SETTINGS, *place) == choose_scaling(SETTINGS, *place)
+    found = choose_scaling(SETTINGS, *place)
+    assert choose_scaling(SETTINGS, *place) == found
     other = SearchSettings.from_json({**SETTINGS.to_json(), "seed": 3})
-    assert choose_scaling(other, *place).losses != choose_scaling(SETTINGS, *place).losses
+    assert choose_scaling(other, *place).losses != found.losses
 
 
 def forbid_trials(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,6 +126,7 @@ class Stop(Exception):
 
 
 def test_a_run_keeps_its_scaling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scaling, "_STEPS", 100)
     frame = long_tailed()
     result = meritnas.search(frame, "y", out=tmp_path / "run", **QUICK)
     assert result.summary["scaling"] == "quantile"
@@ -172,8 +175,9 @@ def test_the_trial_keeps_the_limits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["standard", "auto"])
 def test_categories_are_capped_where_their_embeddings_would_not_fit(
-    tmp_path: Path, kind: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
+    monkeypatch.setattr(scaling, "_STEPS", 50)
     frame = long_tailed(3000)
     frame["many"] = [f"c{i}" for i in np.random.default_rng(1).integers(0, 250, 3000)]
     quick = {**QUICK, "epochs": 1, "retrain_epochs": 1, "scaling": kind}

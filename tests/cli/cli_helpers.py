@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import io
 import os
+import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
@@ -12,25 +18,11 @@ import pandas as pd
 import pytest
 
 from meritnas.cli.main import main
+from meritnas.search import loop
 
 SHORT = ("--epochs", "2", "--retrain-epochs", "2", "--retrain-seeds", "1", "--widths", "4,8,16")
 
 EVENTS = 400
-
-# Checkpoints after every step, so that a kill finds one without waiting; a log that grows larger
-# than they are; Ctrl-C heard even where the tests run in the background; and a disk that is full
-# as soon as a file grows beyond so many bytes.
-DRIVER = f"""
-import resource, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from meritnas.search import loop
-from meritnas.cli.main import main
-loop._SECONDS_BETWEEN_CHECKPOINTS = 0.0
-loop._EVENTS_A_SEARCH = {EVENTS}
-if int(sys.argv[1]):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
-main(sys.argv[2:])
-"""
 
 
 @dataclass(frozen=True)
@@ -47,27 +39,23 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+def run(*arguments: str | Path) -> Outcome:
+    """A command in this process, which saves the seconds that torch takes to load."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    return Outcome(int(ended.value.code or 0), out.getvalue(), err.getvalue())
+
+
 @pytest.fixture
-def meritnas(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
-    """Runs a command in this process, which saves the seconds that torch takes to load."""
-
-    def run(*arguments: str | Path) -> Outcome:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return Outcome(int(ended.value.code or 0), said.out, said.err)
-
+def meritnas() -> Callable[..., Outcome]:
     return run
 
 
-def start(*arguments: str | Path, full_disk_at: int | None = None) -> subprocess.Popen[str]:
-    """A command in a process of its own; with `full_disk_at` (0 for never) under the driver."""
-    begin = ["-m", "meritnas.cli.main"]
-    if full_disk_at is not None:
-        begin = ["-c", DRIVER, str(full_disk_at)]
+def start(*arguments: str | Path) -> subprocess.Popen[str]:
+    """A command in an interpreter of its own, as it is installed; loading torch takes seconds."""
     return subprocess.Popen(
-        [sys.executable, *begin, *(str(argument) for argument in arguments)],
+        [sys.executable, "-m", "meritnas.cli.main", *(str(argument) for argument in arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -75,9 +63,75 @@ def start(*arguments: str | Path, full_disk_at: int | None = None) -> subprocess
     )
 
 
-def finish(process: subprocess.Popen[str]) -> Outcome:
+class Forked:
+    """A command in a process of its own, forked from one that has torch loaded.
+
+    It makes checkpoints after every step, so that a kill finds one without waiting; a log that
+    grows larger than they are; and hears Ctrl-C even where the tests run in the background. Its
+    disk is full as soon as a file grows beyond `full_disk_at` bytes (0 for never).
+    """
+
+    def __init__(self, *arguments: str | Path, full_disk_at: int = 0) -> None:
+        pipes = [_PROCESSES.Pipe(duplex=False) for _ in range(2)]
+        self._readers = [reader for reader, _ in pipes]
+        given = [str(argument) for argument in arguments]
+        writers = [writer for _, writer in pipes]
+        self._process = _PROCESSES.Process(target=_run, args=(given, full_disk_at, *writers))
+        with pytest.MonkeyPatch.context() as patch:  # for the process that all are forked from
+            patch.setenv("OMP_NUM_THREADS", "1")
+            self._process.start()
+        for writer in writers:
+            writer.close()
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        """The exit code, or None while it runs."""
+        return self._process.exitcode
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def send_signal(self, number: int) -> None:
+        assert self._process.pid is not None
+        os.kill(self._process.pid, number)
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """Waits; what it said fits into pipes."""
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            self._process.kill()
+            raise TimeoutError(f"the process still ran after {timeout} seconds")
+        said = []
+        for reader in self._readers:
+            with os.fdopen(reader.fileno(), closefd=False) as file:
+                said.append(file.read())
+        return said[0], said[1]
+
+
+def _run(given: list[str], full_disk_at: int, out: Connection, err: Connection) -> None:
+    for connection, number in ((out, 1), (err, 2)):
+        os.dup2(connection.fileno(), number)
+        connection.close()
+    os.environ["COLUMNS"] = "80"
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    loop._SECONDS_BETWEEN_CHECKPOINTS = 0.0
+    loop._EVENTS_A_SEARCH = EVENTS
+    if full_disk_at:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (full_disk_at,) * 2)
+    main(given)
+
+
+_PROCESSES = get_context("forkserver")
+_PROCESSES.set_forkserver_preload(["cli_helpers", "meritnas.api", "torch._dynamo"])
+
+
+def finish(process: subprocess.Popen[str] | Forked) -> Outcome:
     """Waits for a process."""
     out, err = process.communicate(timeout=60)
+    assert process.returncode is not None
     return Outcome(process.returncode, out, err)
 
 

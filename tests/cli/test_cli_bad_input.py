@@ -71,7 +71,10 @@ def test_a_misspelt_bundled_name(meritnas: Command) -> None:
         (["--target", "churn", "--max-size-kb", "nan"], ["max_size_kb must be above 0 and finite"]),
         (["--target", "churn", "--max-size-kb", "0.2"], ["0.200 kB", "8-8-8 with"]),
         (["--target", "churn", "--max-latency-ms", "-1"], ["max_latency_ms must be above 0"]),
-        (["--target", "churn", "--max-latency-ms", "0.001"], ["0.001 ms", "cheapest"]),
+        (
+            ["--target", "churn", "--max-latency-ms", "0.001", "--widths", "4,8"],
+            ["0.001 ms", "cheapest"],
+        ),
         (["--target", "churn", "--weight-decay", "-1"], ["weight_decay must be at least 0"]),
         (["--target", "churn", "--weight-decay", "200"], ["below 1 when multiplied"]),
         (["--target", "churn", "--dropout", "1"], ["dropout must be from 0 to below 1, got 1"]),

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from cli_helpers import Outcome, finish, start, table
+from cli_helpers import Outcome, run, table
 from PIL import Image
 from safetensors import safe_open
 from sklearn.datasets import load_digits
@@ -29,12 +29,12 @@ GENOTYPE = (
 
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, Path]:
-    """A search by the installed program under a limit; not to be changed."""
-    run = tmp_path_factory.mktemp("images") / "run"
+    """A search under a limit; not to be changed."""
+    folder = tmp_path_factory.mktemp("images") / "run"
     asked = ("--space", "nasbench201", "--max-params", str(LIMIT), "--retrain-seeds", "2")
-    outcome = finish(start("search", "digits", *asked, "--out", run, *SEARCH))
+    outcome = run("search", "digits", *asked, "--out", folder, *SEARCH)
     assert outcome.code == 0, outcome.err
-    return outcome, run
+    return outcome, folder
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,14 +11,14 @@ from typing import Any
 
 import pytest
 import torch
-from cli_helpers import EVENTS, SHORT, Outcome, finish, start, table
+from cli_helpers import EVENTS, SHORT, Forked, Outcome, finish, start, table
 
 from meritnas.cli.main import main
 from meritnas.search import loop
 
 Command = Callable[..., Outcome]
 
-# Two seconds or so: long enough to be caught in the middle.
+# A second or so: long enough to be caught in the middle.
 _SPACE = ("--max-params", "500", "--widths", "4,8,12,16")
 _LENGTH = ("--epochs", "12", "--retrain-epochs", "6", "--retrain-seeds", "2", "--finalists", "2")
 _TRAINING = ("--scaling", "standard", "--dropout", "0", "--seed", "3", "--threads", "1")
@@ -28,7 +27,7 @@ LONGER = ("--target", "churn", *_SPACE, *_LENGTH, *_TRAINING, "--quiet")
 
 @pytest.fixture(scope="module", autouse=True)
 def many_events() -> Iterator[None]:
-    """As many as the processes of `start` have, so that logs can be compared."""
+    """As many as the processes of `Forked` have, so that logs can be compared."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loop, "_EVENTS_A_SEARCH", EVENTS)
         yield
@@ -37,7 +36,7 @@ def many_events() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("data") / "sales.csv"
-    table(2000).to_csv(path, index=False)
+    table(1000).to_csv(path, index=False)
     return path
 
 
@@ -52,7 +51,7 @@ def undisturbed(rows: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
-def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+def wait_for(path: Path, process: Forked) -> None:
     until = time.monotonic() + 60.0
     while not path.exists():
         assert process.poll() is None, process.communicate()
@@ -95,15 +94,15 @@ def test_killed_twice_a_run_ends_like_an_undisturbed_one(
     meritnas: Command, rows: Path, undisturbed: Path
 ) -> None:
     run = Path("run")
-    process = start("search", rows, *LONGER, "--out", run, full_disk_at=0)
+    process = Forked("search", rows, *LONGER, "--out", run)
     wait_for(run / "checkpoint.pt", process)
     process.kill()
     process.communicate()
     assert not (run / "architecture.json").exists()
 
-    process = start("search", "--resume", run, "--quiet", full_disk_at=0)
+    process = Forked("search", "--resume", run, "--quiet")
     wait_for(run / "retrain.json", process)
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     process.communicate()
     assert not (run / "result.json").exists()
 
@@ -127,7 +126,7 @@ def test_killed_before_the_first_checkpoint_a_run_starts_over(
 def test_interrupted_a_run_says_how_to_go_on(
     meritnas: Command, rows: Path, undisturbed: Path, number: signal.Signals
 ) -> None:
-    process = start("search", rows, *LONGER, "--out", "my run", full_disk_at=0)
+    process = Forked("search", rows, *LONGER, "--out", "my run")
     wait_for(Path("my run/checkpoint.pt"), process)
     process.send_signal(number)
     outcome = finish(process)
@@ -145,7 +144,7 @@ def test_a_full_disk_loses_nothing(
 ) -> None:
     sizes = {path.name: path.stat().st_size for path in undisturbed.iterdir()}
     room = sizes[where] * 3 // 4
-    process = start("search", rows, *LONGER, "--out", "run", full_disk_at=room)
+    process = Forked("search", rows, *LONGER, "--out", "run", full_disk_at=room)
     outcome = finish(process)
     assert outcome.code == 2
     assert outcome.err.startswith("error: cannot write to run: File too large; free some space")
@@ -157,7 +156,7 @@ def test_a_full_disk_loses_nothing(
 
 
 def test_a_full_disk_at_the_very_start_leaves_nothing(rows: Path) -> None:
-    outcome = finish(start("search", rows, *LONGER, "--out", "run", full_disk_at=100))
+    outcome = finish(Forked("search", rows, *LONGER, "--out", "run", full_disk_at=100))
     assert outcome.code == 2
     assert "cannot write to run" in outcome.err
     assert "Traceback" not in outcome.err
@@ -173,14 +172,14 @@ def test_the_installed_program_keeps_standard_output_for_the_result(sales: Path)
 
 
 def test_bad_input_ends_with_exit_code_2(sales: Path) -> None:
-    outcome = finish(start("search", sales, "--target", "chrun"))
+    outcome = finish(Forked("search", sales, "--target", "chrun"))
     assert (outcome.code, outcome.out) == (2, "")
     assert "did you mean 'churn'?" in outcome.err
     assert "Traceback" not in outcome.err
 
 
 def test_a_reader_may_leave_early(trained: Path) -> None:
-    table(20_000).to_csv("many.csv", index=False)
+    table(8000).to_csv("many.csv", index=False)
     process = start("predict", trained, "many.csv", "--quiet")
     assert process.stdout is not None
     assert process.stdout.readline().startswith("predicted_churn")

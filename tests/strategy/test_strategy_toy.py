@@ -16,7 +16,10 @@ from meritnas.strategy.recipes import Problem, make_strategy
 TOY = tabular_space(2, 1, 2, (2, 3, 4))
 FEASIBLE = TOY.feasible(max_params=25)
 LOSSES = np.array([[0.9, 0.9, 0.66], [0.9, 0.66, 0.3], [0.6, 0.3, 0.1]])
-SEEDS = 100
+# Of 100 searches, 77 with conditional sampling and 21 with the absolute reward end at 4-2. Whether
+# half of fewer searches do tells the two apart: by the binomial law, of 30 with the first odds less
+# than half end there 3 times in 10,000, and of 30 with the second half or more 4 times in 10,000.
+SEEDS = 30
 STEPS = 500
 
 
@@ -61,13 +64,13 @@ def ends(name: str, seeds: int = SEEDS, steps: int = STEPS, **options: Any) -> C
 
 def test_conditional_sampling_ends_at_the_best_feasible_network() -> None:
     found = ends("tabnas", final="mode")
-    assert found["4-2"] >= 0.6 * SEEDS
+    assert found["4-2"] >= SEEDS / 2
 
 
 def test_the_absolute_reward_mostly_does_not() -> None:
     found = ends("abs-reward", beta=-2.0)
-    assert found["4-2"] <= 0.35 * SEEDS
-    assert found["3-3"] >= 0.5 * SEEDS
+    assert found["4-2"] < SEEDS / 2
+    assert found["3-3"] >= SEEDS / 2
 
 
 @pytest.mark.parametrize("sampling", ["rejection", "monte-carlo", "uncorrected"])

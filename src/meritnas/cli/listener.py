@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from meritnas.cli.progress import Event, make_progress
-from meritnas.report.tensorboard import TensorBoardEvents
+
+if TYPE_CHECKING:
+    from meritnas.report.tensorboard import TensorBoardEvents
 
 _MOST_NOTES = 5
 

@@ -6,6 +6,7 @@ from meritnas.cli.progress import Event, NoProgress, detail_text, stage_text
 from meritnas.cli.speech import say
 from meritnas.report.numbers import duration_text
 
+_LINE = 80
 _LINES_A_STAGE = 10
 
 
@@ -27,7 +28,10 @@ class LineProgress(NoProgress):
         if tenth > self._tenth:
             self._tenth = tenth
             share = event["step"] / event["steps"]
-            say(f"{stage_text(event):>9} {share:4.0%}  {detail_text(event)}{self._left(event)}")
+            start, left = f"{stage_text(event):>9} {share:4.0%}  ", self._left(event)
+            long = start + detail_text(event) + left
+            short = start + detail_text({**event, "leader_costs": {}}) + left
+            say(long if len(long) <= _LINE else short)
 
     def note(self, text: str) -> None:
         """Say it as it is."""

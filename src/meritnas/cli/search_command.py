@@ -13,7 +13,6 @@ from meritnas.cli.result import print_result
 from meritnas.cli.speech import resume_command, say
 from meritnas.cli.widths import parse_widths
 from meritnas.errors import UsageError
-from meritnas.report.tensorboard import TensorBoardEvents
 
 _STRATEGY_OPTIONS = (
     "sampling",
@@ -169,6 +168,8 @@ def search(
     listener = Listener(quiet=quiet, run=resume)
     with plain_outcome(lambda: _way_on(listener.run)):
         if tensorboard:
+            from meritnas.report.tensorboard import TensorBoardEvents  # here: it takes torch
+
             listener.also(TensorBoardEvents())
         with _page(listener, live_port) if live or live_port else nullcontext(), listener:
             summary = _start(asked, listener) if resume is None else _go_on(resume, asked, listener)

