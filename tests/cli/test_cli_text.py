@@ -131,3 +131,16 @@ def test_text_flags_are_refused_for_tables(meritnas: Command) -> None:
     outcome = meritnas("search", "wine", "--vocabulary", "50")
     assert outcome.code != 0
     assert "vocabulary is for texts, and this is a table" in " ".join(outcome.err.split())
+
+
+def test_a_given_cell_is_trained_on_a_text(book: Path, meritnas: Command) -> None:
+    cell = "|tanh~0|+|relu~0|zero~1|"
+    small = ["--width", "6", "--nodes", "2", "--window", "5", "--batch-size", "4"]
+    outcome = meritnas(
+        *["retrain", book, "--space", "recurrent", "--architecture", cell, *small],
+        *["--epochs", "1", "--seeds", "1", "--json", "--quiet"],
+    )
+    assert outcome.code == 0, outcome.err
+    found = json.loads(outcome.out)
+    assert found["architecture"] == cell
+    assert found["strategy"] == "given"
