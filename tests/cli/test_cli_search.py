@@ -18,6 +18,7 @@ def test_a_search_ends_with_a_table(meritnas: Command) -> None:
     assert outcome.code == 0
     for words in ("network", "of at most 500", "of 27 networks", "test accuracy", "runs/wine-"):
         assert words in outcome.out
+    assert "look at it: runs/wine-tabnas-1/report.html" in outcome.out
     assert "predict with: meritnas predict runs/wine-tabnas-1 new.csv" in outcome.out
     assert max(len(line) for line in outcome.out.splitlines()) <= 80
 

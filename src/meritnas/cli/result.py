@@ -27,6 +27,9 @@ def print_result(summary: Mapping[str, Any], *, as_json: bool) -> None:
             typer.echo(f"figure: {figure}")
         if subject(summary) == "images":
             typer.echo(f"their networks in full: {Path(summary['run']) / 'result.json'}")
+    page = Path(summary["run"]) / "report.html"
+    if page.is_file():
+        typer.echo(f"look at it: {page}")
     command = predict_command(summary["run"], subject(summary))
     use = "let it write" if subject(summary) == "words" else "predict"
     typer.echo(f"{use} with: {command}")

@@ -23,5 +23,6 @@ def resume_command(run: Path | str) -> str:
 
 def predict_command(run: Path | str, subject: str) -> str:
     """What to type to use a run's network on rows, images or words."""
-    given = {"images": "pictures/", "words": '--prompt "It was"'}.get(subject, "new.csv")
+    others = {"images": "pictures/", "words": '--prompt "It was"', "samples": "new.npz"}
+    given = others.get(subject, "new.csv")
     return f"meritnas predict {shlex.quote(str(run))} {given}"
