@@ -25,7 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("result",),
     ("preparation",),
     ("job",),
-    ("explanation",),
+    ("modality_explanation",),
     ("api",),
     ("comparison",),
     ("cli", "sklearn"),

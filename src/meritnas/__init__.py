@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         StoreError,
         UsageError,
     )
-    from meritnas.explanation import ModalityExplanation, explain_modalities
     from meritnas.export.export import export
     from meritnas.families.darts import DartsSpace, darts_space
     from meritnas.families.fusion import FusionSpace, fusion_space
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from meritnas.families.recurrent import RecurrentSpace, recurrent_space
     from meritnas.families.table_inputs import TableInputs
     from meritnas.families.tabular import PAPER_WIDTHS, TabularSpace, tabular_space
+    from meritnas.modality_explanation import ModalityExplanation, explain_modalities
     from meritnas.result import SearchResult
     from meritnas.sklearn.estimators import NASClassifier, NASRegressor
     from meritnas.sklearn.fusion import NASFusionClassifier
@@ -87,7 +87,7 @@ _MODULES = {
     "meritnas.child.predictor": ("Predictor", "load_predictor"),
     "meritnas.comparison": ("Comparison", "compare"),
     "meritnas.credit.shapley": ("ShapleyValues", "shapley_values"),
-    "meritnas.explanation": ("ModalityExplanation", "explain_modalities"),
+    "meritnas.modality_explanation": ("ModalityExplanation", "explain_modalities"),
     "meritnas.errors": (
         "DataError",
         "InfeasibleError",

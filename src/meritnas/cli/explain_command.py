@@ -69,7 +69,7 @@ def _network(run: Path, *, as_json: bool) -> None:
 
 def _modalities(run: Path, noise: Noise | None, seed: int, *, as_json: bool) -> None:
     from meritnas.data.noise import KINDS  # here: --help must not wait for torch
-    from meritnas.explanation import explain_modalities
+    from meritnas.modality_explanation import explain_modalities
 
     kinds = [kind for kind in KINDS if noise in (kind, "all")]
     found = explain_modalities(run, kinds, seed=seed)

@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 )
 from torch import nn
 
+from meritnas.api import nobody
 from meritnas.child.plain import plain_module
 from meritnas.child.predictor import load_predictor
 from meritnas.child.train import outputs_of
@@ -130,7 +131,7 @@ class _NAS(BaseEstimator):
         with tempfile.TemporaryDirectory(prefix="meritnas-") as folder:
             store = RunStore.create(Path(folder), make_config(settings, source))
             del source
-            result = start(job, store, Lines() if self.verbose else _nobody)
+            result = start(job, store, Lines() if self.verbose else nobody)
             predictor = load_predictor(store.folder)
             trainings = store.read_json("retrain.json")["results"]
             self.history_ = [*store.events(), *({"kind": "training", **t} for t in trainings)]
@@ -403,7 +404,3 @@ def _numbers(estimator: _NAS, y: Any) -> np.ndarray:
 def _without_folder(row: Mapping[str, Any]) -> dict[str, Any]:
     """A point of the trade-off curve without where its weights were for a while."""
     return {name: value for name, value in row.items() if name != "folder"}
-
-
-def _nobody(event: dict[str, Any]) -> None:
-    del event

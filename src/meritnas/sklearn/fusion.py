@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from meritnas.api import nobody
 from meritnas.child.predictor import load_predictor
 from meritnas.child.train import outputs_of
 from meritnas.data.bundle import Outline
@@ -115,7 +116,7 @@ class NASFusionClassifier(ClassifierMixin, BaseEstimator):
         job = Job.make(settings, source, outline)
         with tempfile.TemporaryDirectory(prefix="meritnas-") as folder:
             store = RunStore.create(Path(folder), make_config(settings, source))
-            result = start(job, store, Lines() if self.verbose else _nobody)
+            result = start(job, store, Lines() if self.verbose else nobody)
             predictor = load_predictor(store.folder)
             self.history_ = store.events()
         assert isinstance(predictor.encoder, ModalityEncoder)
@@ -194,7 +195,3 @@ def _with_target(X: Any, y: Any) -> Any:
     if isinstance(X, pd.DataFrame):
         return X.reset_index(drop=True).assign(**{_TARGET: np.asarray(y).tolist()})
     raise UsageError(f"X must be a dict of arrays or a data frame, got {type(X).__name__}")
-
-
-def _nobody(event: dict[str, Any]) -> None:
-    del event
