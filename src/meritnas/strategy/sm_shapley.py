@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +21,6 @@ from meritnas.strategy.turns import Turns
 from meritnas.supernet.gates import Gates, mixture
 from meritnas.supernet.probe import Probe
 
-Keep = Literal["best", "last"]
 _MOST_LEADERS = 8
 
 
@@ -87,7 +86,6 @@ class SmShapley:
         rng: for permutations.
         warm_share: the part of the epochs that is warm-up, rounded to whole ones.
         both: whether every epoch has gradients and an estimate.
-        keep: whether the final choice is the best leader of the epochs or the last one.
         most_epochs: fewer epochs than there are after which alpha moves, or None.
     """
 
@@ -98,7 +96,6 @@ class SmShapley:
     rng: np.random.Generator
     warm_share: float
     both: bool = False
-    keep: Keep = "best"
     most_epochs: int | None = None
     turns: Turns = field(init=False)
     _sampler: GroupedSampler = field(init=False)
@@ -198,12 +195,9 @@ class SmShapley:
         return strongest(self.feasible, self.beliefs())
 
     def derive(self, probe: Probe) -> list[Architecture]:
-        """The leaders of the epochs, the smallest one-shot loss first; or the last one alone."""
-        last = self.leader()
-        if self.keep == "last":
-            return [last]
+        """The leaders of the epochs, the smallest one-shot loss first."""
         space = self.feasible.space
-        candidates = {last, *(space.architecture(picks) for picks in self._leaders)}
+        candidates = {self.leader(), *(space.architecture(picks) for picks in self._leaders)}
         losses = {
             architecture: probe.held_out_loss(np.array(space.picks(architecture)))
             for architecture in sorted(candidates, key=lambda found: found.text)
