@@ -82,6 +82,7 @@ def search(
     operations: Literal["all", "normal", "sparse", "bm-nas"] | None = None,
     shared: bool | None = None,
     unimodal_only: bool | None = None,
+    new_inputs: bool | None = None,
     sparsity: float | None = None,
     text_form: Literal["counted", "hashed"] | None = None,
     text_columns: int | None = None,
@@ -159,6 +160,8 @@ def search(
         operations: what they choose from: "all", "normal", "sparse" or "bm-nas" (`fusion`).
         shared: whether both inputs of a cell are one mixture while searching (`fusion`).
         unimodal_only: whether cells join features only, not what earlier cells gave (`fusion`).
+        new_inputs: whether each cell must read a feature that no cell before it reads, as long as
+            there is one (`fusion`).
         sparsity: lambda_1 of sparse operations (`fusion`).
         text_form: how texts become numbers, "counted" n-grams or "hashed" ones (`fusion`).
         text_columns: how many numbers (`fusion`).
@@ -291,7 +294,7 @@ def _job_on(source: AnySource, asked: Mapping[str, Any]) -> Job:
         outline = outline_modalities(
             source, asked["seed"], asked.get("task"), asked.get("class_weight")
         )
-        settings = fusion_settings(len(outline.split.train), asked)
+        settings = fusion_settings(len(outline.split.train), len(source.views), asked)
     elif isinstance(source, ImageSource):
         outline = outline_images(source, asked["seed"], asked.get("class_weight"))
         height, width, channels = source.images.shape[1:]
@@ -521,11 +524,20 @@ def train(
     if isinstance(source, Source) and space is None and layers is None and widths is None:
         asked["widths"] = [[_width(part)] for part in HyphenText().parse(architecture)]
         asked["layers"] = len(asked["widths"])
+    if isinstance(source, ModalitySource):
+        asked |= _fusion_sizes(architecture, asked)
     job = _job_on(source, asked)
     chosen = job.ground.family.parse(architecture)
     folder = asked["out"] or _free_folder(source.name, "given")
     store = _new_store(job.settings, source, {**asked, "out": folder})
     return start_given(job, chosen, store, listen)
+
+
+def _fusion_sizes(architecture: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Cells and steps as the text has them, where nobody gave others; any inputs."""
+    cells = architecture.split("+")
+    sizes = {"cells": len(cells), "steps": len(cells[0].split(";"))}
+    return {name: asked[name] or size for name, size in sizes.items()} | {"new_inputs": False}
 
 
 def _width(text: str) -> int:

@@ -69,6 +69,39 @@ def test_a_search_keeps_the_limit(searched: Path) -> None:
     assert "cell1(" in result["architecture"]
 
 
+def test_networks_read_every_modality_unless_told_otherwise(meritnas: Command) -> None:
+    """One cell less than modalities, and each reads something new; fewer cells may not."""
+    rng = np.random.default_rng(0)
+    label = rng.integers(2, size=60)
+    names = ["a", "b", "c", "d", "e"]
+    arrays = {name: rng.normal(size=(60, 2)) + label[:, None] for name in names}
+    np.savez("five.npz", **arrays, label=label)
+    quick = ["--strategy", "random", "--epochs", "1", "--retrain-epochs", "1", "--finalists", "1"]
+    outcome = meritnas("search", "five.npz", *SMALL, *quick, "--json", "--quiet", "--out", "run")
+    assert outcome.code == 0, outcome.err
+    text = json.loads(outcome.out)["architecture"]
+    assert text.count("cell") - text.count("(cell") - text.count(", cell") == 4
+    assert all(f"{name}.0" in text for name in names)
+    assert json.loads(Path("run/config.json").read_text())["settings"]["fusion"]["new_inputs"]
+    free = ["--no-new-inputs", "--cells", "1"]
+    outcome = meritnas("search", "five.npz", *SMALL, *quick, *free, "--json", "--quiet")
+    assert json.loads(outcome.out)["architecture"].startswith("cell1(")
+    assert "cell2" not in outcome.out
+
+
+def test_a_given_network_says_how_many_cells_it_has(meritnas: Command) -> None:
+    """And may read the same twice: the rule is one of searches."""
+    np.savez("views.npz", **views(60))
+    cell = "cell{}(sound.0, noise.0): step1 = sum(x, y); step2 = glu(step1, x)"
+    text = " + ".join(cell.format(number) for number in (1, 2, 3))
+    outcome = meritnas(
+        *["retrain", "views.npz", *SMALL, "--architecture", text, "--epochs", "1", "--seeds", "1"],
+        *["--json", "--quiet"],
+    )
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["architecture"] == text
+
+
 def test_predictions_are_scored_where_the_target_is_known(knowing: Path, meritnas: Command) -> None:
     np.savez("new.npz", **views(40, seed=1))
     outcome = meritnas("predict", knowing, "new.npz", "--json")

@@ -73,7 +73,13 @@ FUSION_CASES = (
     fusion_case("fusion", fusion_space(VIEWS, 3, channels=8, length=4)),
     fusion_case(
         "fusion as in BM-NAS",
-        fusion_space(VIEWS, 1, 2, 2, 8, 3, operations="bm-nas", shared=True, unimodal_only=True),
+        fusion_space(
+            *(VIEWS, 1, 2, 2, 8, 3),
+            operations="bm-nas",
+            shared=True,
+            unimodal_only=True,
+            new_inputs=True,
+        ),
     ),
     fusion_case(
         "fusion with a backbone and longer atoms",

@@ -222,6 +222,15 @@ UnimodalOnly = Annotated[
         rich_help_panel=_FUSION,
     ),
 ]
+NewInputs = Annotated[
+    bool | None,
+    typer.Option(
+        "--new-inputs/--no-new-inputs",
+        help="Each cell reads a feature that no cell before it reads, while there is one.",
+        show_default="new-inputs",
+        rich_help_panel=_FUSION,
+    ),
+]
 Sparsity = Annotated[
     float | None,
     typer.Option(

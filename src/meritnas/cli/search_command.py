@@ -83,6 +83,7 @@ def search(
     operations: opt.Operations = None,
     shared: opt.Shared = None,
     unimodal_only: opt.UnimodalOnly = None,
+    new_inputs: opt.NewInputs = None,
     sparsity: opt.Sparsity = None,
     text_form: opt.TextForm = None,
     text_columns: opt.TextColumns = None,

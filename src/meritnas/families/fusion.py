@@ -39,7 +39,8 @@ from meritnas.families.operations import CHILD, SEARCHED, SKELETON, Norms
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import SPARSE as SPARSE_TAG
 from meritnas.space.decision import TOGETHER, Decision, Option
-from meritnas.space.rule import ABSENT, InputPairs, X, Y
+from meritnas.space.new_inputs import NewInputs
+from meritnas.space.rule import ABSENT, InputPairs, Rule, X, Y
 from meritnas.space.space import Space
 from meritnas.supernet.gated import GatedSupernet
 from meritnas.supernet.mixed import Mixed
@@ -60,6 +61,7 @@ def fusion_space(
     operations: Operations | Sequence[str] = "all",
     shared: bool = False,
     unimodal_only: bool = False,
+    new_inputs: bool = False,
     backbones: Mapping[str, str | Backbone] | None = None,
     l1: float = 0.1,
     l2: float = 0.0,
@@ -79,6 +81,8 @@ def fusion_space(
         shared: whether an edge of the supernet feeds both inputs, as in BM-NAS; otherwise it is
             searched which, too.
         unimodal_only: whether cells read features only, and no cells.
+        new_inputs: whether each cell reads a feature that no cell before it reads, as long as
+            there is one, as in BM-NAS.
         backbones: of modalities that have one: `conv` for one feature that is an image, or a
             function that makes a torch Module, which gets all features of the modality and gives
             a list of them.
@@ -125,6 +129,7 @@ def fusion_space(
         length,
         shared,
         unimodal_only,
+        new_inputs,
         chosen,
         l1,
         l2,
@@ -243,6 +248,7 @@ class FusionSpace(Family):
     length: int
     shared: bool
     unimodal_only: bool
+    new_inputs: bool
     backbones: tuple[tuple[int, str | Backbone], ...]
     l1: float
     l2: float
@@ -282,7 +288,13 @@ class FusionSpace(Family):
             for i, row in enumerate(self.options)
         )
         text = FusionText(self.plans, self.sources, self.shared)
-        return Space(decisions, text, InputPairs(tuple(groups)))
+        return Space(decisions, text, self._rule(groups))
+
+    def _rule(self, groups: Sequence[int]) -> Rule:
+        pairs = InputPairs(tuple(groups))
+        if not self.new_inputs:
+            return pairs
+        return NewInputs(pairs, tuple(plan.edges[: len(self.features)] for plan in self.plans))
 
     @property
     def nodes(self) -> tuple[tuple[int, ...], ...]:

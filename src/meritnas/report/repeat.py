@@ -25,6 +25,7 @@ _ONLY_ON = ("pareto", "shared", "unimodal_only", "both", "skip_bad_rows")
 _SEARCHES_ONLY = {
     *("epochs", "finalists", "warmup", "pareto"),
     *("strategy", "minutes", "embedding", "zero", "supernet_channels", "supernet_cells"),
+    *("new_inputs",),
     *("partial_channels", "crop", "flip", "optimizer", "schedule", "clip", "averaging"),
     *("scaling", "class_weight", "skip_bad_rows"),
 }

@@ -10,7 +10,7 @@ from meritnas.data.augment import Augment
 from meritnas.errors import UsageError, whole_number
 from meritnas.families.image_size import ImageShape
 from meritnas.families.tabular import PAPER_WIDTHS, tabular_space
-from meritnas.search.fusion_recipes import fusion_recipe
+from meritnas.search.fusion_recipes import fusion_cells, fusion_recipe
 from meritnas.search.image_recipes import ImagePreset, image_recipe
 from meritnas.search.recipe import (
     TrainRecipe,
@@ -70,8 +70,8 @@ FUSION_DEFAULTS: Mapping[str, Any] = {
     "space": FUSION,
     "strategy": "sm-shapley",
     "preset": "quick",
-    "cells": 2,
     "steps": 1,
+    "new_inputs": True,
     "retrain_seeds": 1,
     "finalists": 3,
 }
@@ -196,11 +196,12 @@ def text_settings(words: int, asked: Mapping[str, Any]) -> SearchSettings:
     )
 
 
-def fusion_settings(rows: int, asked: Mapping[str, Any]) -> SearchSettings:
+def fusion_settings(rows: int, modalities: int, asked: Mapping[str, Any]) -> SearchSettings:
     """Settings of a search on several modalities, with what was left open taken from a preset.
 
     Args:
         rows: how many samples there are to train on.
+        modalities: how many there are.
         asked: values of `SearchSettings`, `FusionSettings` and `TrainRecipe` by name; None for
             what was left open. Limits of None are left out.
     """
@@ -213,7 +214,8 @@ def fusion_settings(rows: int, asked: Mapping[str, Any]) -> SearchSettings:
     _only_counts(found, "several modalities")
     _no_partial_channels(found["strategy"], "fusion networks")
     preset = fusion_recipe(found["preset"], rows)
-    sizes = {"channels": preset.channels, "length": preset.length}
+    cells = fusion_cells(found["preset"], modalities)
+    sizes = {"channels": preset.channels, "length": preset.length, "cells": cells}
     return _settings(
         found,
         _Epochs(preset.search_epochs, preset.retrain_epochs),

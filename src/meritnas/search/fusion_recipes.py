@@ -50,6 +50,10 @@ PAPER = FusionPreset(
 )
 """SM-ShapNAS on MM-IMDB (appendix B). Deviation: supernets train without dropout."""
 
+_PAPER_CELLS = 2
+_QUICK_CELLS = (2, 5)
+"""So many at least, and at most."""
+
 _QUICK = replace(_ADAM, learning_rate=0.003, averaging=0.98)
 _QUICK_STEPS = (600, 1000)
 _STEPS_A_ROW = 6
@@ -84,3 +88,13 @@ def fusion_recipe(name: str, rows: int) -> FusionPreset:
         channels=32,
         length=4,
     )
+
+
+def fusion_cells(name: str, modalities: int) -> int:
+    """How many cells networks have by this preset.
+
+    `quick` takes one less than there are modalities: where each cell reads something new, all of
+    them are read.
+    """
+    least, most = _QUICK_CELLS
+    return _PAPER_CELLS if name == "paper" else min(max(modalities - 1, least), most)

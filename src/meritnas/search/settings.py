@@ -90,6 +90,8 @@ class FusionSettings:
         operations: what steps choose from: `all`, `normal`, `sparse` or `bm-nas`.
         shared: whether both inputs of a cell are the same mixture while searching, as in BM-NAS.
         unimodal_only: whether cells join features only, and not what earlier cells gave.
+        new_inputs: whether each cell reads a feature that no cell before it reads, as long as
+            there is one, as in BM-NAS.
         sparsity: lambda_1 of sparse operations.
         text_form: how texts become numbers, `counted` or `hashed`.
         text_columns: how many numbers.
@@ -103,6 +105,7 @@ class FusionSettings:
     operations: Literal["all", "normal", "sparse", "bm-nas"] = "all"
     shared: bool = False
     unimodal_only: bool = False
+    new_inputs: bool = False
     sparsity: float = 0.1
     text_form: Literal["counted", "hashed"] = "counted"
     text_columns: int = 1024

@@ -102,6 +102,7 @@ def fusion_family(settings: SearchSettings, encoder: ModalityEncoder, task: Task
         operations=fusion.operations,
         shared=fusion.shared,
         unimodal_only=fusion.unimodal_only,
+        new_inputs=fusion.new_inputs,
         backbones=dict.fromkeys(encoder.pictures, CONV),
         l1=fusion.sparsity,
     )

@@ -61,7 +61,7 @@ class NASFusionClassifier(ClassifierMixin, BaseEstimator):
         strategy: str = "sm-shapley",
         channels: int | None = None,
         length: int | None = None,
-        cells: int = 2,
+        cells: int | None = None,
         steps: int = 1,
         operations: Literal["all", "normal", "sparse", "bm-nas"] = "all",
         sparsity: float = 0.1,
@@ -112,7 +112,7 @@ class NASFusionClassifier(ClassifierMixin, BaseEstimator):
             )
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         outline = self._outline(source, seed)
-        settings = fusion_settings(len(outline.split.train), self._asked(seed))
+        settings = fusion_settings(len(outline.split.train), len(source.views), self._asked(seed))
         job = Job.make(settings, source, outline)
         with tempfile.TemporaryDirectory(prefix="meritnas-") as folder:
             store = RunStore.create(Path(folder), make_config(settings, source))
