@@ -57,6 +57,27 @@ def table_run(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="session")
+def curve_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Networks for a ladder of limits."""
+    out = tmp_path_factory.mktemp("curve") / "run"
+    meritnas.search(
+        "wine",
+        pareto=True,
+        max_params=250,
+        widths=[2, 4, 8],
+        layers=2,
+        epochs=2,
+        retrain_epochs=1,
+        retrain_seeds=1,
+        finalists=1,
+        dropout=0.0,
+        threads=1,
+        out=out,
+    )
+    return out
+
+
+@pytest.fixture(scope="session")
 def number_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A number is predicted from numbers."""
     out = tmp_path_factory.mktemp("number") / "run"
@@ -78,6 +99,29 @@ def image_run(pixels: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> P
     labels = np.arange(len(pixels)) % 3
     meritnas.train((pixels, labels), architecture=CELL, epochs=1, seeds=1, out=out, **size)
     return out
+
+
+@pytest.fixture(scope="session")
+def views() -> dict[str, np.ndarray]:
+    """Pictures and sounds; some samples have no sound."""
+    rng = np.random.default_rng(0)
+    found = {"picture": rng.random((60, 6, 6)), "sound": rng.normal(size=(60, 5))}
+    found["sound"][::7] = np.nan
+    return found
+
+
+@pytest.fixture(scope="session")
+def fusion_run(views: dict[str, np.ndarray], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three classes of samples with two modalities."""
+    folder = tmp_path_factory.mktemp("fusion")
+    np.savez(folder / "views.npz", label=np.arange(60) % 3, **views)
+    meritnas.train(
+        *(str(folder / "views.npz"), "label"),
+        architecture="cell1(sound.0, picture.0): step1 = sparse_glu(y, x)",
+        **{"space": "fusion", "cells": 1, "channels": 4, "length": 2, "epochs": 1, "seeds": 1},
+        out=folder / "run",
+    )
+    return folder / "run"
 
 
 @pytest.fixture(scope="session")

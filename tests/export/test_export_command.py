@@ -7,6 +7,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 import meritnas
 from meritnas.cli.main import main
@@ -66,6 +68,44 @@ def test_a_run_that_has_not_ended_says_how_to_continue(
     assert code == 2
     assert f"meritnas search --resume {run}" in err
     assert not (run / "export").exists()
+
+
+def test_any_network_of_the_trade_off_curve(
+    command: Command, curve_run: Path, tmp_path: Path
+) -> None:
+    run = shutil.copytree(curve_run, tmp_path / "run")
+    rows = json.loads((run / "result.json").read_text())["pareto"]
+    folders = {row["architecture"]: row["folder"] for row in rows}
+    assert len(folders) >= 3
+    for network, folder in folders.items():
+        code, out, err = command("export", run, "--to", "python", "--network", network)
+        assert code == 0, err
+        source, weights, about = map(Path, out.split())
+        assert source == run / folder / "export" / "model.py"
+        assert json.loads(about.read_text())["architecture"] == network
+        found, own = load_file(weights), load_file(run / folder / "model.safetensors")
+        assert found.keys() == own.keys()
+        assert all(torch.equal(found[name], own[name]) for name in own)
+    small = rows[-1]["architecture"]
+    files = meritnas.export(run, "torch-export", tmp_path / "other", network=small)
+    assert [path.parent for path in files] == [tmp_path / "other"] * len(files)
+    program = torch.export.load(files[0])
+    params = sum(weight.numel() for weight in program.state_dict.values())
+    assert params == rows[-1]["params"] < rows[0]["params"]
+
+
+def test_a_network_that_is_not_on_the_curve(
+    command: Command, curve_run: Path, number_run: Path, tmp_path: Path
+) -> None:
+    chosen = ("--to", "python", "--out", tmp_path / "new", "--network", "2-9")
+    code, _, err = command("export", curve_run, *chosen)
+    assert code == 2
+    assert "no network 2-9" in err
+    assert json.loads((curve_run / "result.json").read_text())["pareto"][-1]["architecture"] in err
+    code, _, err = command("export", number_run, *chosen)
+    assert code == 2
+    assert "made without --pareto" in err
+    assert not (tmp_path / "new").exists()
 
 
 def test_bad_words_and_places(command: Command, number_run: Path, tmp_path: Path) -> None:

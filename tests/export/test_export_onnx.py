@@ -71,23 +71,14 @@ def test_texts_of_any_length_carry_their_state(text_run: Path, tmp_path: Path) -
     np.testing.assert_allclose(state, expected[1], atol=1e-4)
 
 
-def test_several_modalities_go_in_as_rows(tmp_path: Path) -> None:
-    rng, labels = np.random.default_rng(0), np.arange(60) % 3
-    views = {"picture": rng.random((60, 6, 6)), "sound": rng.normal(size=(60, 5))}
-    np.savez(tmp_path / "views.npz", label=labels, **views)
-    meritnas.train(
-        *(str(tmp_path / "views.npz"), "label"),
-        architecture="cell1(sound.0, picture.0): step1 = sparse_glu(y, x)",
-        **{"space": "fusion", "cells": 1, "channels": 4, "length": 2, "epochs": 1, "seeds": 1},
-        out=tmp_path / "run",
-    )
-    session = session_of(export(tmp_path / "run", "onnx")[0])
-    predictor = meritnas.load_predictor(tmp_path / "run")
+def test_several_modalities_go_in_as_rows(
+    fusion_run: Path, views: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    session = session_of(export(fusion_run, "onnx", tmp_path)[0])
+    predictor = meritnas.load_predictor(fusion_run)
     rows = predictor.encoder.transform(views)  # type: ignore[arg-type]
     scores, _ = session.run(None, {"rows": np.asarray(rows)})
     np.testing.assert_allclose(scores, predictor.outputs(views), atol=1e-4)
-    with pytest.raises(UsageError, match="several modalities cannot be written as Python"):
-        export(tmp_path / "run", "python")
 
 
 def test_what_differs_is_not_written(

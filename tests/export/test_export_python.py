@@ -4,19 +4,21 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import nn
 
 import meritnas
 from meritnas.data.encoder import TableEncoder
 from meritnas.data.image_encoder import ImageEncoder
+from meritnas.data.modality_encoder import ModalityEncoder
+from meritnas.data.modality_source import load_views
 from meritnas.export.cell_source import darts_source, nasbench201_source
 from meritnas.export.export import export
 from meritnas.export.recurrent_source import recurrent_source
@@ -61,16 +63,36 @@ GENOTYPE = (
 )
 
 
+def run_elsewhere(folder: Path, names: Iterable[str]) -> None:
+    """Run `model.py` in each of these folders on its inputs, in a Python without meritnas."""
+    (folder / "block").mkdir()
+    (folder / "block" / "sitecustomize.py").write_text(BLOCK)
+    subprocess.run(
+        [sys.executable, "-c", STRANGER, *(str(folder / name) for name in names)],
+        check=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder / "block"), "OMP_NUM_THREADS": "1"},
+    )
+
+
 def test_the_file_runs_where_meritnas_is_not(
     table_run: Path,
     number_run: Path,
     image_run: Path,
     text_run: Path,
+    fusion_run: Path,
     frame: pd.DataFrame,
     pixels: np.ndarray,
+    views: dict[str, np.ndarray],
     tmp_path: Path,
 ) -> None:
-    runs = {"table": table_run, "number": number_run, "image": image_run, "text": text_run}
+    runs = {
+        "table": table_run,
+        "number": number_run,
+        "image": image_run,
+        "text": text_run,
+        "fusion": fusion_run,
+    }
     expected = {}
     for kind, run in runs.items():
         files = export(run, "python", tmp_path / kind)
@@ -87,20 +109,14 @@ def test_the_file_runs_where_meritnas_is_not(
             inputs = predictor.encoder.transform(pixels).contiguous()
         elif kind == "text":
             inputs = torch.randint(11, (3, 8))
+        elif isinstance(predictor.encoder, ModalityEncoder):
+            inputs = predictor.encoder.transform(load_views(views, predictor.encoder.columns))
+            assert len(inputs[:, predictor.encoder.layout.flag(1)].unique()) == 2
         predictor.module.eval()
         with torch.no_grad():
             expected[kind] = predictor.module(inputs)
         save_file({"inputs": inputs}, tmp_path / kind / "inputs.safetensors")
-    (tmp_path / "block").mkdir()
-    (tmp_path / "block" / "sitecustomize.py").write_text(BLOCK)
-    subprocess.run(
-        [sys.executable, "-c", STRANGER, *(str(tmp_path / kind) for kind in runs)],
-        check=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path / "block"), "OMP_NUM_THREADS": "1"},
-    )
-    from safetensors.torch import load_file
-
+    run_elsewhere(tmp_path, runs)
     for kind in runs:
         found = load_file(tmp_path / kind / "found")["found"]
         torch.testing.assert_close(found, expected[kind], atol=1e-6, rtol=1e-6)
@@ -180,7 +196,7 @@ def test_recurrent_cells(predecessors: int | None) -> None:
 
 
 def test_the_file_is_formatted(
-    table_run: Path, image_run: Path, text_run: Path, tmp_path: Path
+    table_run: Path, image_run: Path, text_run: Path, fusion_run: Path, tmp_path: Path
 ) -> None:
     space = meritnas.darts_space(3, 4, 3, "unique", (3, 8, 8))
     (tmp_path / "darts.py").write_text(
@@ -189,7 +205,7 @@ def test_the_file_is_formatted(
     )
     files = [
         export(run, "python", tmp_path / run.parent.name)[0]
-        for run in (table_run, image_run, text_run)
+        for run in (table_run, image_run, text_run, fusion_run)
     ]
     outcome = subprocess.run(
         [

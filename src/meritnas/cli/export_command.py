@@ -19,6 +19,12 @@ def export(
         Path | None,
         typer.Option(metavar="DIR", help="A folder for the files.", show_default="RUN/export"),
     ] = None,
+    network: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="Another network of the run's trade-off curve.", show_default=""
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace files that are there already.")
     ] = False,
@@ -32,7 +38,7 @@ def export(
     with plain_outcome(lambda: "nothing was written"):
         from meritnas.export.export import export as write  # here: --help must not wait for torch
 
-        files = [str(path) for path in write(run, to, out, force)]
+        files = [str(path) for path in write(run, to, out, force, network)]
         if as_json:
             typer.echo(json.dumps({"run": str(run), "to": to, "files": files}))
         else:

@@ -24,7 +24,11 @@ FORMS = tuple(_FORMS)
 
 
 def export(
-    run: str | Path, to: str, out: str | Path | None = None, force: bool = False
+    run: str | Path,
+    to: str,
+    out: str | Path | None = None,
+    force: bool = False,
+    network: str | None = None,
 ) -> tuple[Path, ...]:
     """Write a run's network in a form that needs no MeritNAS, checked against the run's own.
 
@@ -33,20 +37,22 @@ def export(
         to: "onnx" (`model.onnx`), "torch-export" (`model.pt2`) or "python" (`model.py` with
             `model.safetensors`). All come with `preprocessing.json`, which says how data becomes
             inputs and scores become answers.
-        out: a folder; None for `export` in the run's own.
+        out: a folder; None for `export` in the folder with the network's weights, which is the
+            run's own or, of another network, one in it.
         force: whether files that are there already may be replaced.
+        network: the architecture of one on the run's trade-off curve instead, such as "16-8-8".
 
     Returns:
         The files.
 
     Raises:
-        UsageError: There is no such form, or the network cannot be written in it.
+        UsageError: There is no such form or network, or it cannot be written in this form.
         StoreError: The run has no trained network, or a file is there already.
     """
     if to not in _FORMS:
         raise UsageError(f"no form '{to}';{did_you_mean(to, FORMS)} there are {', '.join(FORMS)}")
-    trained = load_trained(run)
-    folder = Path(run) / "export" if out is None else Path(out)
+    trained = load_trained(run, network)
+    folder = trained.folder / "export" if out is None else Path(out)
     names, make = _FORMS[to]
     description = preprocessing_files(trained)
     if not force:

@@ -4,10 +4,13 @@ import textwrap
 
 from meritnas.errors import UsageError
 from meritnas.export.cell_source import darts_source, nasbench201_source
+from meritnas.export.fusion_reader_source import escaped
+from meritnas.export.fusion_source import fusion_source
 from meritnas.export.recurrent_source import recurrent_source
 from meritnas.export.table_source import table_source
 from meritnas.export.trained import Trained
 from meritnas.families.darts import DartsSpace
+from meritnas.families.fusion import FusionSpace
 from meritnas.families.nasbench201 import Nasbench201Space
 from meritnas.families.recurrent import RecurrentSpace
 from meritnas.families.tabular import TabularSpace
@@ -32,9 +35,9 @@ def python_source(trained: Trained) -> str:
     """
     body = _body(trained)
     imports = "from collections.abc import Callable\n" if "Callable[" in body else ""
-    wrapped = textwrap.fill(
-        trained.architecture.text, 96, break_long_words=False, break_on_hyphens=False
-    )
+    # Names of modalities are in it, which may hold what would end a docstring.
+    text = escaped(trained.architecture.text)
+    wrapped = textwrap.fill(text, 96, break_long_words=False, break_on_hyphens=False)
     return f'''"""A network that MeritNAS found; needs torch, and safetensors to load weights.
 
 {wrapped}
@@ -63,7 +66,9 @@ def _body(trained: Trained) -> str:
         return darts_source(family, options)
     if isinstance(family, RecurrentSpace):
         return recurrent_source(family, options)
+    if isinstance(family, FusionSpace):
+        return fusion_source(family, options)
     raise UsageError(
-        "networks for several modalities cannot be written as Python yet; use --to onnx or "
-        "--to torch-export"
+        "networks of a space of your own cannot be written as Python, because their source is "
+        "yours; use --to onnx or --to torch-export"
     )

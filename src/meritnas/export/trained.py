@@ -19,19 +19,31 @@ class Trained:
         predictor: the network, in evaluation mode and without gradients, its encoder and its task.
         family: the space it is from.
         architecture: which network of that space it is.
+        folder: where its weights are: the run's own, or that of a smaller limit in it.
     """
 
     predictor: Predictor
     family: Family
     architecture: Architecture
+    folder: Path
 
 
-def load_trained(run: Path | str) -> Trained:
-    """The network of a run that has ended; an error says how to continue any other."""
-    predictor = load_predictor(run)
+def load_trained(run: Path | str, network: str | None = None) -> Trained:
+    """The network of a run that has ended; an error says how to continue any other.
+
+    Args:
+        run: its folder.
+        network: the architecture of one on the run's trade-off curve instead, such as "16-8-8".
+    """
+    predictor = load_predictor(run, network)
     predictor.module.eval().requires_grad_(False)
     store = RunStore.open(Path(run))
     settings = store.decode("config.json", lambda c: SearchSettings.from_json(c["settings"]))
     family = make_family(settings, predictor.encoder, predictor.task)
+    if network is not None:
+        rows = store.read_json("result.json", "pareto")["pareto"]
+        folders = {str(row["architecture"]): str(row["folder"]) for row in rows}
+        return Trained(predictor, family, family.parse(network), store.folder / folders[network])
     _, metadata = store.read_weights("model.safetensors")
-    return Trained(predictor, family, family.as_architecture(metadata.get("architecture", "")))
+    own = family.as_architecture(metadata.get("architecture", ""))
+    return Trained(predictor, family, own, store.folder)
