@@ -16,8 +16,11 @@ Command = Callable[..., Outcome]
 
 
 def test_parts_alternatives_and_interactions(trained: Path, meritnas: Command) -> None:
+    page = trained / "report.html"
+    page.write_text("of before")
     outcome = meritnas("explain", trained, "--json")
     assert outcome.code == 0, outcome.err
+    assert 'id="alternatives"' in page.read_text()
     found = json.loads(outcome.out)
     widths = found["architecture"].split("-")
     for row in found["rows"]:
@@ -37,6 +40,7 @@ def test_parts_alternatives_and_interactions(trained: Path, meritnas: Command) -
     np.testing.assert_allclose(kept["value"], [row["value"] for row in found["rows"]])
     shown = meritnas("explain", trained)
     assert "closest alternatives" in shown.out
+    assert f"look at it: {page}" in shown.err
     assert meritnas("explain", trained, "--json").out == outcome.out  # the same again
 
 

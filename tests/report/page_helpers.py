@@ -57,3 +57,8 @@ def elsewhere(text: str) -> list[str]:
     """Addresses on a page but for the name of SVG's own language."""
     found: list[str] = re.findall(r"https?://[^\s\"'<>]*|//[a-z][^\s\"'<>]*|@import|url\(", text)
     return [each for each in found if each not in ("http://www.w3.org/2000/svg",)]
+
+
+def section(text: str, name: str) -> str:
+    """One section of a page."""
+    return text.split(f'<section id="{name}"')[1].split("</section>")[0]

@@ -65,6 +65,7 @@ def _network(run: Path, *, as_json: bool) -> None:
     if plain["interactions"]:
         console.print(interactions_table(plain))
     say(f"all of it is in {run}/credit.json, the parts also in {run}/credit.csv")
+    say(f"look at it: {run}/report.html")
 
 
 def _modalities(run: Path, noise: Noise | None, seed: int, *, as_json: bool) -> None:
@@ -82,3 +83,4 @@ def _modalities(run: Path, noise: Noise | None, seed: int, *, as_json: bool) -> 
     if plain["disturbed"]:
         console.print(disturbed_table(plain["disturbed"], found.metric))
     say(f"drawn in {found.figure}")
+    say(f"look at it: {run}/report.html")

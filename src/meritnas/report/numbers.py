@@ -32,6 +32,17 @@ def score_text(mean: float, spread: float | None = None) -> str:
     return f"{_fixed(mean, digits)} ± {_fixed(spread, digits)}"
 
 
+def signed_text(value: float) -> str:
+    """What something adds or takes: +0.0961, -0.0046; without a sign where it rounds to 0."""
+    words = f"{value:+.4f}"
+    return "0.0000" if words[1:] == "0.0000" else words
+
+
+def interval_text(low: float, high: float) -> str:
+    """From where to where: +0.0263 to +0.1659."""
+    return f"{signed_text(low)} to {signed_text(high)}"
+
+
 def duration_text(seconds: float) -> str:
     """A time: 7.4 s, 2 min 05 s, 1 h 03 min."""
     if seconds < 59.95:

@@ -9,10 +9,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from meritnas.errors import MeritNASError, StoreError
 from meritnas.report.network import short_network
+from meritnas.report.page_credit import (
+    alternatives_section,
+    credit_section,
+    interactions_section,
+)
+from meritnas.report.page_modalities import modalities_section, noise_section
 from meritnas.report.page_network import limits_section, network_section, summary_section
 from meritnas.report.page_search import (
     cost_section,
-    credit_section,
     entropy_section,
     feasible_section,
     finalists_section,
@@ -38,6 +43,10 @@ _MAKERS: dict[str, Callable[[RunFiles, RunNetwork], Section | None]] = {
     "entropy": entropy_section,
     "feasible": feasible_section,
     "credit": credit_section,
+    "alternatives": alternatives_section,
+    "interactions": interactions_section,
+    "modalities": modalities_section,
+    "noise": noise_section,
     "cost": cost_section,
     "tradeoff": tradeoff_section,
     "finalists": finalists_section,

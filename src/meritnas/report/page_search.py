@@ -1,4 +1,4 @@
-"""How a run found it: learning curves, beliefs, credit, costs."""
+"""How a run found it: learning curves, beliefs, costs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
 from meritnas.report.section import Figure, Section, Table
 from meritnas.report.summary import metric_name
-from meritnas.report.svg_bars import Bar, interval_bars
 from meritnas.report.svg_lines import Series, line_chart
 from meritnas.report.svg_shares import share_chart
 
 SHOWN_DECISIONS = 24
 """Charts of beliefs beyond these are folded."""
 
-_SHOWN_ALTERNATIVES = 12
-_PARTS = "the parts of the network"
 _PHASES = {"warmup": "warm-up", "joint": "searching", "frozen": "judging"}
 _SEARCH_CURVES = (
     ("train_loss", "training loss of shared weights"),
@@ -94,29 +91,6 @@ def feasible_section(run: RunFiles, network: RunNetwork) -> Section | None:
         return None
     lead = "The probability that a network drawn decision by decision fits limits and rules."
     return Section("feasible", "Chance that a draw fits", lead, figures=(Figure(chart),))
-
-
-def credit_section(run: RunFiles, network: RunNetwork) -> Section | None:
-    """What options and modalities are worth, with intervals."""
-    del network
-    credit = run["credit"]
-    if credit.get("architecture", run.network) != run.network:
-        credit = {}  # of a network that another one has replaced since
-    figures = [*_option_figures(credit), *_modality_figures(run["modalities"])]
-    table = _alternatives(credit)
-    if not figures and table is None:
-        return None
-    lead = "What each is worth by its Shapley value; the lines are intervals."
-    if "absent" in credit:
-        lead += f" A part that is taken away leaves {credit['absent']}."
-    return Section(
-        "credit",
-        "Credit",
-        lead,
-        figures=tuple(figures[:12]),
-        folded=tuple(figures[12:]),
-        table=table,
-    )
 
 
 def cost_section(run: RunFiles, network: RunNetwork) -> Section | None:
@@ -221,70 +195,6 @@ def _training_figure(text: str, trainings: Sequence[Mapping[str, Any]]) -> Figur
     title = f"Losses of {short_network(text)} by epoch"
     legend = tuple((each.colour, each.dashed, each.name) for each in series if each.points)
     return Figure(line_chart(title, series, "epoch"), f"Training {short_network(text)}", legend)
-
-
-def _option_figures(credit: Mapping[str, Any]) -> list[Figure]:
-    """A chart of all parts; or, where decisions have several options, one for each of them."""
-    rows = credit.get("rows", ())
-    alone = len({row["decision"] for row in rows}) == len(rows)
-    groups: dict[str, list[Bar]] = {}
-    for row in rows:
-        name = f"{row['decision']}: {row['option']}" if alone else str(row["option"])
-        bar = Bar(name, row["value"], row["low"], row["high"], bool(row["chosen"]) and not alone)
-        groups.setdefault(_PARTS if alone else str(row["decision"]), []).append(bar)
-    label = f"Shapley value ({metric_name(str(credit.get('metric', 'score')))})"
-    return [
-        Figure(interval_bars(f"What is worth how much: {name}", bars, label), name)
-        for name, bars in groups.items()
-    ]
-
-
-def _alternatives(credit: Mapping[str, Any]) -> Table | None:
-    """The networks that differ in one answer and are closest to the chosen one."""
-    rows = credit.get("alternatives", ())
-    if not rows:
-        return None
-    head = ("decision", "instead of", "option", "change of loss", "parameters", "keeps the limits")
-    found = tuple(
-        (
-            str(row["decision"]),
-            str(row["instead_of"]),
-            str(row["option"]),
-            f"{row['loss_change']:+.4f}",
-            count_text(row["cost"]),
-            "yes" if row["fits"] else "no",
-        )
-        for row in rows[:_SHOWN_ALTERNATIVES]
-    )
-    return Table(head, found)
-
-
-def _modality_figures(explained: Mapping[str, Any]) -> list[Figure]:
-    rows = explained.get("modalities", ())
-    if not rows:
-        return []
-    metric = metric_name(str(explained.get("metric", "score")))
-    bars = [Bar(str(r["modality"]), r["value"], r["low"], r["high"]) for r in rows]
-    chart = interval_bars("What each modality is worth", bars, f"Shapley value ({metric})")
-    figures = [Figure(chart, "What each modality is worth")]
-    disturbed = explained.get("disturbed", ())
-    for kind in dict.fromkeys(row["disturbance"] for row in disturbed):
-        own = [row for row in disturbed if row["disturbance"] == kind]
-        series = [
-            Series(
-                str(name),
-                [(row["level"], row["score"]) for row in own if row["modality"] == name],
-                dashed=name in ("all", "any"),
-                dots=True,
-                colour=number,
-            )
-            for number, name in enumerate(dict.fromkeys(row["modality"] for row in own))
-        ]
-        legend = tuple((each.colour, each.dashed, each.name) for each in series)
-        level = "chance that it is missing" if kind == "missing" else "level"
-        chart = line_chart(f"{metric} under {kind} disturbance", series, level)
-        figures.append(Figure(chart, f"{metric}, {kind}", legend))
-    return figures
 
 
 def _phase_table(events: Sequence[Mapping[str, Any]]) -> Table:

@@ -87,7 +87,7 @@ def _read(path: Path) -> tuple[dict[str, Any] | None, str]:
         return None, ""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         return None, f"{path.name} could not be read ({error}) and was left out"
     if not isinstance(content, dict):
         return None, f"{path.name} has no object in it and was left out"

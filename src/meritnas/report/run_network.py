@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from meritnas.child.predictor import read_preprocessing
 from meritnas.errors import MeritNASError
+from meritnas.families.family import Family
 from meritnas.families.tabular import TabularSpace
 from meritnas.report.run_files import RunFiles
 from meritnas.search.settings import SearchSettings
@@ -20,12 +21,14 @@ class RunNetwork:
         chosen: the option of each in the run's network; empty where there is none yet.
         inputs: numbers that come into a network of layers; None for other networks.
         outputs: numbers that come out of it.
+        family: that it is of; None where this version cannot tell.
     """
 
     decisions: tuple[str, ...]
     chosen: tuple[str, ...]
     inputs: int | None = None
     outputs: int | None = None
+    family: Family | None = None
 
 
 def run_network(run: RunFiles) -> RunNetwork:
@@ -41,8 +44,8 @@ def run_network(run: RunFiles) -> RunNetwork:
         count = len(options) if isinstance(options, list) else 0
         return RunNetwork(tuple(f"decision {k + 1}" for k in range(count)), _kept(run))
     if isinstance(family, TabularSpace):
-        return RunNetwork(names, chosen, family.inputs.width, family.outputs)
-    return RunNetwork(names, chosen)
+        return RunNetwork(names, chosen, family.inputs.width, family.outputs, family)
+    return RunNetwork(names, chosen, family=family)
 
 
 def _kept(run: RunFiles) -> tuple[str, ...]:

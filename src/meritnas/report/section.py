@@ -11,11 +11,13 @@ class Figure:
         svg: made by functions of this package.
         caption: what it is.
         legend: (number of a colour, whether dashed, name) of each line.
+        wide: whether it has a line of its own, and scrolls where that is too narrow.
     """
 
     svg: str
     caption: str = ""
     legend: tuple[tuple[int, bool, str], ...] = ()
+    wide: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,15 @@ COLOURS = 8
 """Series beyond this number get the colours of the first again; a style sheet has them."""
 
 
-def svg(title: str, width: float, height: float, parts: Sequence[str], kind: str = "") -> str:
+def svg(
+    title: str,
+    width: float,
+    height: float,
+    parts: Sequence[str],
+    kind: str = "",
+    least: float = 0.0,
+    role: str = "img",
+) -> str:
     """A picture whose colours are those of the page, by the classes of its parts.
 
     Args:
@@ -17,10 +25,13 @@ def svg(title: str, width: float, height: float, parts: Sequence[str], kind: str
         height: in its own units.
         parts: elements as text.
         kind: a further class.
+        least: pixels that it is wide at least; a narrower box scrolls.
+        role: `group` where its parts are to be read, too, and not its title alone.
     """
+    narrow = f";min-width:{least:.0f}px" if least else ""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind or "chart"}" role="img" '
-        f'viewBox="0 0 {width:g} {height:g}" style="max-width:{width * 1.35:.0f}px">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind or "chart"}" role="{role}" '
+        f'viewBox="0 0 {width:g} {height:g}" style="max-width:{width * 1.35:.0f}px{narrow}">'
         f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
     )
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,6 +33,9 @@ class Bar:
 
 def interval_bars(title: str, bars: Sequence[Bar], label: str) -> str:
     """Horizontal bars from 0, each with its interval; `label` says what the values are."""
+    for bar in bars:
+        if not all(map(math.isfinite, (bar.value, bar.low, bar.high))):
+            raise ValueError(f"the value of {bar.name} or its interval is not finite")
     low = min(0.0, *(min(bar.low, bar.value) for bar in bars))
     high = max(0.0, *(max(bar.high, bar.value) for bar in bars))
     if low == high:

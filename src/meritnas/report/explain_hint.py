@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import shlex
+
+from meritnas.report.run_files import RunFiles
+
+
+def explain_lead(run: RunFiles, file: str, what: str) -> str:
+    """The sentence before a command: what it finds out, and why that is not here if it was once."""
+    why = ""
+    if run[file]:
+        why = f"{file}.json is not about this network. "
+    elif (run.folder / f"{file}.json").is_file():
+        why = f"{file}.json has nothing that can be read. "
+    return f"{why}This finds out {what}:"
+
+
+def explain_code(run: RunFiles, *, modalities: bool = False) -> str:
+    """The command that explains a run; for data in memory, which no command has, the call."""
+    folder, data = str(run.folder), run.config.get("data")
+    if isinstance(data, dict) and data.get("location") is None:
+        if modalities:
+            return f"meritnas.explain_modalities({folder!r}, ['gaussian'], data=data)"
+        return f"meritnas.explain({folder!r}, data=data)"
+    flags = " --modalities --noise gaussian" if modalities else ""
+    return f"meritnas explain {shlex.quote(folder)}{flags}"

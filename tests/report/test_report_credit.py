@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from html import escape, unescape
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from page_helpers import Page, section
+
+import meritnas
+from meritnas.report.page import report_page
+
+TINY: dict[str, Any] = {"epochs": 2, "retrain_epochs": 2, "retrain_seeds": 1, "finalists": 1}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run that nobody has explained; not to be changed."""
+    folder = tmp_path_factory.mktemp("credit") / "a run"
+    limits = {"max_params": 900, "max_flops": 800}
+    meritnas.search("wine", widths=[8, 16, 32], **limits, **TINY, out=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def explained(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run, explained; not to be changed."""
+    folder = Path(shutil.copytree(run, tmp_path_factory.mktemp("explained") / "run"))
+    meritnas.explain(folder)
+    return folder
+
+
+@pytest.fixture
+def copy(explained: Path, tmp_path: Path) -> Path:
+    """The explained run, to be changed."""
+    return Path(shutil.copytree(explained, tmp_path / "copy"))
+
+
+def credit(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "credit.json").read_text())
+    return found
+
+
+def test_an_unexplained_run_says_which_command_to_run(run: Path) -> None:
+    text = (run / "report.html").read_text()
+    shown = unescape(section(text, "credit"))
+    assert f"<code>meritnas explain '{run}'</code>" in shown
+    assert "credit.json" not in shown
+    assert not {"alternatives", "interactions", "modalities"} & set(Page(text).sections)
+
+
+def test_an_unfinished_run_cannot_be_explained_yet(run: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(run, tmp_path / "unfinished"))
+    (folder / "result.json").unlink()
+    assert "credit" not in Page(report_page(folder)).sections
+
+
+def test_data_in_memory_has_a_call_instead_of_a_command(run: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(run, tmp_path / "memory"))
+    config = json.loads((folder / "config.json").read_text())
+    config["data"]["location"] = None
+    (folder / "config.json").write_text(json.dumps(config))
+    assert f"meritnas.explain('{folder}', data=data)" in unescape(report_page(folder))
+
+
+def test_explaining_renews_the_page(explained: Path) -> None:
+    text = (explained / "report.html").read_text()
+    assert {"credit", "alternatives", "interactions"} <= set(Page(text).sections)
+    assert "This finds out" not in text
+
+
+def test_parts_have_bars_and_numbers(explained: Path) -> None:
+    found, shown = credit(explained), section(report_page(explained), "credit")
+    assert shown.count('class="bar"') == len(found["rows"])
+    for row in found["rows"]:
+        assert f"<td>{row['value']:+.4f}</td><td>{row['low']:+.4f} to {row['high']:+.4f}" in shown
+
+
+def test_alternatives_say_what_they_would_cost(explained: Path) -> None:
+    result = json.loads((explained / "result.json").read_text())
+    shown = section(report_page(explained), "alternatives")
+    space = meritnas.tabular_space(13, 3, widths=[[8, 16, 32]] * 3)
+    rows = credit(explained)["alternatives"]
+    assert len(rows) == 6
+    for row in rows:
+        flops = space.cost(row["architecture"], "flops")
+        assert f"<td>{row['loss_change']:+.4f}</td>" in shown
+        assert f"{row['cost']:,} ({row['cost'] - result['params']:+,})" in shown
+        assert f"{flops:,} ({flops - result['costs']['flops']:+,})" in shown
+
+
+def test_pairs_are_a_matrix_and_a_list(explained: Path) -> None:
+    shown = unescape(section(report_page(explained), "interactions"))
+    pairs = credit(explained)["interactions"]
+    assert len(pairs) == 3
+    for pair in pairs:
+        assert f"<title>{pair['first']} and {pair['second']}: {pair['value']:+.4g}<" in shown
+        assert f"<td>{pair['first']}</td><td>{pair['second']}</td>" in shown
+    assert "worth more together than apart" in shown
+
+
+def test_of_many_parts_the_strongest_pairs_are_drawn(copy: Path) -> None:
+    names = [f"edge{k}" for k in range(30)]
+    pairs = [
+        {"first": a, "second": b, "value": 0.9 if (a, b) == ("edge0", "edge29") else 0.001}
+        for a, b in combinations(names, 2)
+    ]
+    row = {"option": "x", "value": 0.1, "low": 0.0, "high": 0.2, "cost": 1, "chosen": True}
+    rows = [{"decision": name, **row} for name in names]
+    (copy / "credit.json").write_text(json.dumps({"rows": rows, "interactions": pairs}))
+    shown = unescape(section(report_page(copy), "interactions"))
+    assert "24 of 30 parts" in shown
+    assert "<title>edge0 and edge29: +0.9<" in shown
+    assert shown.count("<title>edge") == 24 * 23
+
+
+def test_without_shapiq_the_page_says_how_to_get_pairs(copy: Path) -> None:
+    (copy / "credit.json").write_text(json.dumps({**credit(copy), "interactions": []}))
+    shown = unescape(section(report_page(copy), "interactions"))
+    assert f"pip install 'meritnas[explain]'\nmeritnas explain {copy}</code>" in shown
+
+
+def test_a_network_without_parts_says_so(copy: Path) -> None:
+    changed = {**credit(copy), "rows": [], "interactions": []}
+    (copy / "credit.json").write_text(json.dumps(changed))
+    text = report_page(copy)
+    assert "Every part is the narrowest width already" in text
+    assert "alternatives" in Page(text).sections
+    assert "interactions" not in Page(text).sections
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "[" * 100_000, "\x00"])
+def test_a_file_that_cannot_be_read_is_said(copy: Path, content: str) -> None:
+    (copy / "credit.json").write_text(content)
+    text = report_page(copy)
+    assert {"summary", "policy", "credit", "notes"} <= set(Page(text).sections)
+    assert "credit.json" in section(text, "notes")
+    assert "nothing that can be read" in section(text, "credit")
+    assert f"meritnas explain {copy}" in section(text, "credit")
+
+
+ROW, OTHER = ("rows", 0), ("alternatives", 0)
+PAIR = ("interactions", 0)
+
+
+@pytest.mark.parametrize(
+    ("part", "place", "value"),
+    [
+        ("credit", ("rows",), 3),
+        ("credit", ("rows",), [{}]),
+        ("credit", ROW, "layer1"),
+        ("credit", (*ROW, "value"), float("nan")),
+        ("credit", (*ROW, "high"), float("inf")),
+        ("credit", (*ROW, "low"), "0.1"),
+        ("alternatives", ("alternatives",), {"a": 1}),
+        ("alternatives", OTHER, []),
+        ("alternatives", (*OTHER, "cost"), None),
+        ("interactions", ("interactions",), "none"),
+        ("interactions", PAIR, {"first": "layer1", "second": "layer2"}),
+        ("interactions", (*PAIR, "value"), float("nan")),
+    ],
+)
+def test_damage_costs_its_own_part_only(
+    copy: Path, part: str, place: tuple[Any, ...], value: object
+) -> None:
+    found = credit(copy)
+    *way, last = place
+    inner: Any = found
+    for key in way:
+        inner = inner[key]
+    inner[last] = value
+    (copy / "credit.json").write_text(json.dumps(found))
+    text = report_page(copy)
+    assert part not in Page(text).sections
+    assert f"the part '{part}' could not be made" in unescape(section(text, "notes"))
+    kept = {"summary", "network", "policy", "credit", "alternatives"} - {part}
+    assert kept <= set(Page(text).sections)
+
+
+def test_an_alternative_that_means_nothing_here_has_no_further_costs(copy: Path) -> None:
+    found = credit(copy)
+    found["alternatives"][0]["architecture"] = "of a newer version"
+    (copy / "credit.json").write_text(json.dumps(found))
+    assert section(report_page(copy), "alternatives").count("<td>?</td>") == 1
+
+
+def test_words_of_a_file_cannot_become_markup(copy: Path) -> None:
+    found = credit(copy)
+    first = found["rows"][0]["decision"]
+    text = json.dumps(found).replace(f'"{first}"', '"<script>alert(1)</script>"')
+    (copy / "credit.json").write_text(text)
+    page = report_page(copy)
+    Page(page)
+    assert "<script" not in page
+    assert "&lt;script&gt;" in section(page, "interactions")
+
+
+FRAME = """<iframe style="width:{width}px;height:900px;border:0" srcdoc="{page}"></iframe>
+<p id="found"></p><script>onload = () => {{
+  const page = document.querySelector("iframe").contentDocument;
+  const box = page.querySelector("#interactions .scroll");
+  const names = ["credit", "alternatives", "interactions"];
+  document.querySelector("#found").textContent = JSON.stringify({{
+    page: page.documentElement.scrollWidth,
+    box: box.clientWidth,
+    inner: box.scrollWidth,
+    seen: names.filter((name) => page.getElementById(name).getBoundingClientRect().height > 100),
+    text: page.defaultView.getComputedStyle(box.querySelector("text.number")).fill,
+    dark: page.defaultView.matchMedia("(prefers-color-scheme: dark)").matches,
+  }});
+}}</script>"""
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(360, 0), (1280, 1)])
+def test_a_browser_scrolls_the_matrix_and_not_the_page(
+    copy: Path, tmp_path: Path, width: int, scheme: int
+) -> None:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no chromium here")
+    names = [f"a rather long name {k}" for k in range(10)]
+    pairs = [
+        {"first": a, "second": b, "value": (-1) ** k * k / 100}
+        for k, (a, b) in enumerate(combinations(names, 2))
+    ]
+    (copy / "credit.json").write_text(json.dumps({**credit(copy), "interactions": pairs}))
+    frame = tmp_path / "frame.html"
+    page = escape(report_page(copy))
+    frame.write_text("<!DOCTYPE html>" + FRAME.format(width=width, page=page), encoding="utf-8")
+    done = subprocess.run(
+        [
+            *(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"),
+            *(f"--user-data-dir={tmp_path}/profile", "--virtual-time-budget=2000"),
+            *(f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1400,1000"),
+            *("--dump-dom", frame.as_uri()),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "CONSOLE" not in done.stderr
+    found = json.loads(unescape(done.stdout.split('<p id="found">')[1].split("</p>")[0]))
+    assert found["seen"] == ["credit", "alternatives", "interactions"]
+    assert found["page"] <= width
+    assert (found["inner"] > found["box"]) == (width == 360)
+    assert found["dark"] == (scheme == 0)
+    assert found["text"] == ("rgb(230, 232, 234)" if scheme == 0 else "rgb(29, 33, 38)")
