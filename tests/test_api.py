@@ -22,7 +22,10 @@ from meritnas import (
     UsageError,
     tabular_space,
 )
+from meritnas.clock import Clock
+from meritnas.data.stream import Batch, BatchStream
 from meritnas.search import loop
+from meritnas.search.loop import Search
 
 QUICK: dict[str, Any] = {
     "layers": 2,
@@ -202,6 +205,33 @@ def test_minutes_are_kept_roughly(tmp_path: Path) -> None:
     plan = (tmp_path / "run" / "plan.json").read_bytes()
     assert meritnas.resume(tmp_path / "run").architecture == result.architecture
     assert (tmp_path / "run" / "plan.json").read_bytes() == plan
+
+
+def test_minutes_are_kept_where_steps_are_slow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Finding out how long things take must not take longer than the things themselves."""
+    step, next_batch = Search.weight_step, BatchStream.next
+    waited = []
+
+    def wait(seconds: float) -> None:
+        time.sleep(seconds)
+        waited.append(seconds)
+
+    def slow_step(search: Search, clock: Clock) -> torch.Tensor:
+        wait(0.1)
+        return step(search, clock)
+
+    def slow_batch(stream: BatchStream) -> Batch:
+        wait(0.02)
+        return next_batch(stream)
+
+    monkeypatch.setattr(Search, "weight_step", slow_step)
+    monkeypatch.setattr(BatchStream, "next", slow_batch)
+    quick = {**QUICK, "epochs": None, "retrain_epochs": None, "batch_size": 4}
+    result = meritnas.search("wine", minutes=0.1, max_params=200, out=tmp_path / "run", **quick)
+    assert sum(waited) < 60 * 0.1
+    assert result.summary["seconds"] >= sum(waited)
 
 
 def test_retraining_another_architecture(tmp_path: Path) -> None:

@@ -54,6 +54,12 @@ However many there are, a search is not longer than by default: more finalists g
 _TIMED_EPOCHS = 3
 """How many epochs are trained to find out how long one takes."""
 
+_TIMING_SHARE = 0.03
+"""Of the time that is left after a search: a measurement that takes longer is the last."""
+
+_LEAST_SHARE = 1 / 16
+"""Of the data, to begin with."""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -144,12 +150,17 @@ class Job:
         """The search's favourites, best first."""
         if store.has("architecture.json"):
             return favourites_of(store)
+        begun = time.perf_counter()
         running = self.new_search(*self._plan(store))
         if not store.has("plan.json"):
             store.write_json(
                 "plan.json",
-                # The options name what the beliefs in the event log are about.
-                {"search": running.plan.to_json(), "options": self.ground.searched.space.names},
+                {
+                    "search": running.plan.to_json(),
+                    # The options name what the beliefs in the event log are about.
+                    "options": self.ground.searched.space.names,
+                    "planning": time.perf_counter() - begun,
+                },
             )
         state = store.read_checkpoint()
         if state is not None:
@@ -206,24 +217,39 @@ class Job:
         plan = store.read_json("plan.json")
         if "race" not in plan:
             rungs = len(store.read_json("architecture.json", "ladder")["ladder"])
-            begun = time.perf_counter()
-            self._train_for(1, race)  # warms caches up
-            seconds = -time.perf_counter()
-            self._train_for(_TIMED_EPOCHS, race)
-            seconds += time.perf_counter()
-            left = self._seconds_left(store) - (time.perf_counter() - begun)
+            begun, left = time.perf_counter(), self._seconds_left(store)
+            an_epoch = self._seconds_an_epoch(race, left)
+            planning = time.perf_counter() - begun
             usual = usual_epochs(settings, len(self.bundle.train)).alone
-            affordable = int(_TIMED_EPOCHS * left / seconds)
+            affordable = int((left - planning) / an_epoch)
             plan["race"] = timed_race(race, favourites, rungs, affordable, usual).to_json()
+            plan["planning"] = plan.get("planning", 0.0) + planning
             store.write_json("plan.json", plan)
         return store.decode("plan.json", lambda kept: Race.from_json(kept["race"]))
 
-    def _train_for(self, epochs: int, race: Race) -> None:
-        recipe, bundle = self.settings.alone, self.bundle
+    def _seconds_an_epoch(self, race: Race, left: float) -> float:
+        """Measured on as much of the data as takes a small part of the time that is left."""
+        rows, share = len(self.bundle.train), _LEAST_SHARE
+        while True:
+            share = min(1.0, max(share, 2 * self.settings.alone.batch_size / rows))
+            took = self._seconds_for(1, race, share)
+            if share == 1.0 or took > _TIMING_SHARE * left:
+                break
+            share *= 4
+        if share < 1.0 or _TIMED_EPOCHS * took > _TIMING_SHARE * left:
+            return took / share
+        return self._seconds_for(_TIMED_EPOCHS, race, 1.0) / _TIMED_EPOCHS  # with warm caches
+
+    def _seconds_for(self, epochs: int, race: Race, share: float) -> float:
+        """How long a training on this share of the data takes."""
+        recipe, task = self.settings.alone, self.bundle.task
+        train, valid = self.bundle.train.share(share), self.bundle.valid.share(share)
+        begun = time.perf_counter()
         module = self.ground.family.child(
             race.finalists[0], dropout=race.dropouts[-1], auxiliary=recipe.auxiliary > 0
         ).to(self.settings.device)
-        train_child(module, bundle.train, bundle.valid, bundle.task.loss, recipe, epochs, 0)
+        train_child(module, train, valid, task.loss, recipe, epochs, 0)
+        return time.perf_counter() - begun
 
     def explain(self, store: RunStore) -> NetworkExplanation:
         """What each part of the run's network is worth; the run keeps it."""
@@ -275,7 +301,8 @@ class Job:
         if self.settings.minutes is None:
             return math.inf
         searching = float(store.read_json("architecture.json", "seconds")["seconds"])
-        return 60.0 * self.settings.minutes - self.prepared.seconds - searching
+        spent = self.prepared.seconds + _planning(store) + searching
+        return 60.0 * self.settings.minutes - spent
 
     def _summary(
         self, store: RunStore, trained: Retrained, found: Mapping[str, Any]
@@ -304,7 +331,7 @@ class Job:
             "retrain_epochs": race.epochs,
             "retrain_seeds": len(race.seeds),
             "race": race.to_json(),
-            "seconds": round(float(found["seconds"]) + trained.seconds, 2),
+            "seconds": round(_planning(store) + float(found["seconds"]) + trained.seconds, 2),
             "run": str(store.folder),
         }
 
@@ -328,6 +355,13 @@ class Job:
 
 def _on_ground(settings: SearchSettings, prepared: Preparation) -> Job:
     return Job(settings, prepared, make_ground(prepared.family, dict(settings.limits)))
+
+
+def _planning(store: RunStore) -> float:
+    """Seconds that went into finding out how much time allows."""
+    if not store.has("plan.json"):  # a given network
+        return 0.0
+    return float(store.read_json("plan.json").get("planning", 0.0))
 
 
 def last_race(store: RunStore) -> Race:

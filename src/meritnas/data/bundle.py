@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
@@ -51,6 +52,13 @@ class Part:
         """Returns the rows from `start` up to `end`."""
         weights = None if self.weights is None else self.weights[start:end]
         return Part(self.inputs[start:end], self.target[start:end], weights)
+
+    def share(self, share: float) -> Part:
+        """Returns the first so much of it, whole columns of pieces where they continue."""
+        if self.columns is None:
+            return self.slice(0, max(1, math.ceil(share * len(self))))
+        rows = max(1, math.ceil(share * len(self) / self.columns)) * self.columns
+        return replace(self.slice(0, rows), columns=self.columns)
 
     def to(self, device: torch.device | str) -> Part:
         """Returns the part with its tensors on a device."""
