@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from typer.main import get_command
+
+from meritnas.cli.main import main, make_app
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+FULL = bool(os.environ.get("MERITNAS_FULL"))
+"""Whether commands run as they are; otherwise with short trainings of small networks."""
+
+IDS = [page.name for page in PAGES]
+
+SHORT = {"epochs": "1", "retrain-epochs": "1", "finalists": "1", "threads": "1"}
+CELLS = {"image-size": "8", "channels": "2", "cells": "3", "supernet-channels": "2"}
+SIZES = {
+    "table": {"widths": "4,8", "layers": "2"},
+    "darts": {**CELLS, "supernet-cells": "3"},
+    "nasbench201": {**CELLS, "cells": "1", "supernet-cells": "1"},
+    "recurrent": {"width": "8", "window": "5"},
+    "fusion": {"channels": "4", "length": "2"},
+}
+"""What makes networks of a space small."""
+
+BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
+MODULE = re.compile(r"```python\n(# (\w+\.py)\n.*?)```", re.DOTALL)
+INLINE = re.compile(r"`(meritnas [a-z][^`]*)`")
+BENCHMARK = re.compile(r"`(python benchmarks/[^`]*)`")
+EXTRA = re.compile(r"meritnas\[([\w,]+)\]")
+
+
+def commands(page: Path) -> list[str]:
+    """All lines of a page's sh blocks, without comments."""
+    lines = "".join(BLOCK.findall(page.read_text())).replace("\\\n", " ").splitlines()
+    stripped = (re.sub(r"(^|\s)#.*", "", line).strip() for line in lines)
+    return [line for line in stripped if line]
+
+
+def prepare(folder: Path, page: Path) -> None:
+    """The files that the pages speak of, and modules that this page shows."""
+    rng = np.random.default_rng(0)
+    churn = rng.random(80) < 0.5
+    sales = pd.DataFrame(
+        {
+            "since": pd.date_range("2020-01-01", periods=80).strftime("%Y-%m-%d"),
+            "plan": rng.choice(["basic", "pro"], 80),
+            "visits": rng.normal(size=80) + 2 * churn,
+            "churn": np.where(churn, "yes", "no"),
+        }
+    )
+    sales.to_csv(folder / "sales.csv", index=False)
+    sales.drop(columns="churn").to_csv(folder / "new.csv", index=False)
+    for place in ("photos/cat", "photos/dog", "new-pictures"):
+        (folder / place).mkdir(parents=True)
+        for k in range(12):
+            pixels = rng.integers(0, 255, (8, 8, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(folder / place / f"{k}.png")
+    words = rng.choice(["the", "cat", "it", "was", "late", "sat", "under", "a", "tree", "."], 3000)
+    (folder / "book.txt").write_text(" ".join(words))
+    label = rng.integers(3, size=80)
+    views = {name: rng.normal(size=(80, 4)) + label[:, None] for name in ("left", "right")}
+    np.savez(folder / "views.npz", **views, label=label)
+    np.savez(folder / "new.npz", **views)
+    for text, name in MODULE.findall(page.read_text()):
+        (folder / name).write_text(text)
+
+
+def shortened(words: list[str]) -> list[str]:
+    """The same command with short trainings of small networks."""
+    if words[1] not in ("search", "retrain", "compare") or FULL:
+        return words
+    known = {name for param in click_command(words[1]).params for name in param.opts}
+    space = words[words.index("--space") + 1] if "--space" in words else None
+    data = words[2]
+    if space is None:
+        space = "nasbench201" if data.rstrip("/") in ("mnist5k", "photos") else "table"
+    if data == "mnist5k":  # smaller images of the same
+        words[2:3] = ["digits", "--space", space]
+    sizes = SIZES.get(space, {})  # a space of one's own has sizes of its own
+    for name, value in {**SHORT, "seeds": "1", **sizes}.items():
+        option = f"--{name}"
+        if option not in known:
+            continue
+        if option in words:
+            words[words.index(option) + 1] = value
+        else:
+            words += [option, value]
+    if "--minutes" in words:
+        i = words.index("--minutes")
+        del words[i : i + 2]
+    return words
+
+
+def click_command(name: str) -> Any:
+    group: Any = get_command(make_app())
+    assert name in group.commands, f"there is no command {name}"
+    return group.commands[name]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_commands_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Every line of an sh block, in the order of the page and in one folder."""
+    monkeypatch.chdir(tmp_path)
+    prepare(tmp_path, page)
+    for line in commands(page):
+        words = shlex.split(line)
+        if words[0] == "make":
+            assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), line
+            continue
+        if words[0] == "pip":
+            continue  # its extras are looked at below
+        if words[0] == "python":
+            run_python(words)
+            continue
+        assert words[0] == "meritnas", line
+        with pytest.raises(SystemExit) as ended:
+            main(shortened(words)[1:])
+        assert not ended.value.code, f"{line}\n{capfd.readouterr().err}"
+
+
+def run_python(words: list[str]) -> None:
+    """`python -c CODE > FILE`, which is how pages make a file."""
+    assert words[:2] == ["python", "-c"], words
+    if len(words) == 3:
+        exec(words[2], {})
+        return
+    assert words[3] == ">", words
+    said = io.StringIO()
+    with redirect_stdout(said):
+        exec(words[2], {})
+    Path(words[4]).write_text(said.getvalue() if FULL else said.getvalue()[:20_000])
+
+
+def mentioned() -> Iterator[Any]:
+    for page in PAGES:
+        for text in dict.fromkeys(INLINE.findall(page.read_text())):
+            yield pytest.param(" ".join(text.split()), id=f"{page.name}-{text[:40]}")
+
+
+@pytest.mark.parametrize("text", list(mentioned()))
+def test_commands_within_sentences_exist(text: str) -> None:
+    """And have the options that are named."""
+    words = text.split()[1:]
+    if words[0].startswith("-"):
+        assert words == ["--help"]
+        return
+    known = {name for p in click_command(words[0]).params for name in (*p.opts, *p.secondary_opts)}
+    named = {re.split(r"[=,.;)]", word)[0] for word in words if word.startswith("--")}
+    assert named <= known | {"--help"}, named - known
+
+
+class Parsed(Exception):
+    """The arguments of a benchmark are understood."""
+
+
+def measured() -> Iterator[Any]:
+    for page in PAGES:
+        for text in dict.fromkeys(BENCHMARK.findall(page.read_text())):
+            yield pytest.param(" ".join(text.split()), id=f"{page.name}-{text[7:60]}")
+
+
+@pytest.mark.parametrize("text", list(measured()))
+def test_commands_that_measure_are_understood(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All benchmarks run in their quick form elsewhere; here their arguments are read."""
+    words = shlex.split(text)[1:]
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    parse = argparse.ArgumentParser.parse_args
+
+    def parse_and_stop(parser: argparse.ArgumentParser) -> NoReturn:
+        parse(parser)
+        raise Parsed
+
+    monkeypatch.setattr(sys, "argv", words)
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_and_stop)
+    module = importlib.import_module(Path(words[0]).stem)
+    with pytest.raises(Parsed):
+        module.main()
+
+
+def test_extras_to_install_exist() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    named = {
+        name
+        for page in PAGES
+        for found in EXTRA.findall(page.read_text())
+        for name in found.split(",")
+    }
+    assert named
+    assert named <= extras.keys()
