@@ -11,8 +11,7 @@ from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream, joined
 from meritnas.data.task import Task
 from meritnas.families.family import Family
-from meritnas.policy.tags import ZERO
-from meritnas.space.decision import TOGETHER, Decision, Option
+from meritnas.space.decision import TOGETHER, ZERO, Decision, Option
 from meritnas.space.rule import ABSENT
 from meritnas.space.space import HyphenText, Space
 from meritnas.supernet.gates import Gate, mixture

@@ -9,7 +9,7 @@ from edge_net import EdgeNet, edge_probe, edge_problem, edge_set, edge_space
 
 from meritnas.clock import Clock
 from meritnas.errors import UsageError
-from meritnas.policy.tags import ZERO
+from meritnas.space.decision import ZERO
 from meritnas.strategy.problem import Problem
 from meritnas.strategy.ranked_by_shapley import RankedByShapley
 from meritnas.strategy.recipes import make_strategy

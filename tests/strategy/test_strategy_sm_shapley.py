@@ -10,8 +10,7 @@ from edge_net import EdgeNet, edge_probe, edge_problem, edge_set, edge_space
 from meritnas.clock import Clock
 from meritnas.credit.grouped_shapley import expected_evaluations
 from meritnas.errors import UsageError
-from meritnas.policy.tags import ZERO
-from meritnas.space.decision import SPARSE, TOGETHER
+from meritnas.space.decision import SPARSE, TOGETHER, ZERO
 from meritnas.strategy.recipes import make_strategy
 from meritnas.strategy.sm_shapley import SmShapley
 from meritnas.supernet.probe import Probe

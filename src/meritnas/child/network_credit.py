@@ -22,6 +22,9 @@ from meritnas.space.rule import ABSENT
 _DRAWS = {True: 12, False: 6}
 """Of validation rows: where all coalitions are tried, and where not."""
 
+_JUDGED = 512
+"""Rows of each draw; of a text, pieces with twice as many words."""
+
 _EVALUATIONS = 160
 _MOST_EXACT = 8
 _INTERACTION_EVALUATIONS = 512
@@ -146,7 +149,8 @@ def explain_search(
         if ABSENT not in decision.options[pick].tags and (not table or pick > 0)
     ]
     others: list[int | None] = [0 if table else None for _ in playing]
-    game = ChosenGame(search.probe, picks, playing, others, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    game = ChosenGame(search.probe, picks, playing, others, rng, judged_rows=_rows(search, task))
     names = [space.decisions[i].name for i in playing]
     values, low, high, score = _values(game, names)  # nobody plays where all are the narrowest
     cost = family.cost(text)
@@ -171,6 +175,12 @@ def explain_search(
         pairs,
         "the narrowest width" if table else "nothing",
     )
+
+
+def _rows(search: Search, task: Task) -> int:
+    if task.kind != "language":
+        return _JUDGED
+    return max(1, 2 * _JUDGED // search.probe.valid_batch().target.shape[1])
 
 
 def _values(

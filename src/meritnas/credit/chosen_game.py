@@ -25,7 +25,7 @@ class ChosenGame:
         playing: the numbers of the decisions that play; others are always as chosen.
         else_options: for each that plays what there is without it.
         rng: of the draws.
-        judged_rows: rows of a batch, at least, where there are so many.
+        judged_rows: how many rows are drawn, where there are so many.
     """
 
     fixed = False
@@ -53,7 +53,8 @@ class ChosenGame:
         """Other rows."""
         batch = self._probe.valid_rows(self._judged_rows)
         count = len(batch.target)
-        rows = torch.from_numpy(self._rng.integers(count, size=count)).to(batch.target.device)
+        drawn = self._rng.integers(count, size=min(count, self._judged_rows))
+        rows = torch.from_numpy(drawn).to(batch.target.device)
         weights = None if batch.weights is None else batch.weights[rows]
         self._batch = Batch(batch.inputs[rows], batch.target[rows], weights)
 

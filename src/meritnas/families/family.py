@@ -60,6 +60,11 @@ class Family(ABC):
         """The family that has only these option indices of each decision."""
 
     @property
+    def useful(self) -> Self:
+        """The family without architectures that cannot learn anything: what is searched."""
+        return self
+
+    @property
     def nodes(self) -> tuple[tuple[int, ...], ...]:
         """Groups of decisions that are edges into the same node; empty where there are no cells."""
         return ()

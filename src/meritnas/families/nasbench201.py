@@ -28,7 +28,8 @@ from meritnas.families.operations import (
     make_operation,
 )
 from meritnas.space.architecture import Architecture
-from meritnas.space.decision import Decision, Option
+from meritnas.space.connected import Connected
+from meritnas.space.decision import ZERO, Decision, Option
 from meritnas.space.space import Space
 from meritnas.supernet.gated import GatedSupernet
 from meritnas.supernet.gates import Gates
@@ -75,6 +76,9 @@ class Nasbench201Space(Family):
     Costs, all of the child:
         params: sum(p.numel()).
         flops: multiply-adds of convolutions and the linear layer for one image.
+
+    Where `connected`, a way leads through the cell; all of NAS-Bench-201 has 15,625 cells, but
+    those without one give the same whatever comes in.
     """
 
     classes: int
@@ -82,11 +86,12 @@ class Nasbench201Space(Family):
     cells: int
     image: ImageShape
     options: tuple[tuple[str, ...], ...]
+    connected: bool = False
 
     @cached_property
     def space(self) -> Space:
         """One decision for each edge: its operation."""
-        tags = {NONE: frozenset({"zero"})}
+        tags = {NONE: frozenset({ZERO})}
         return Space(
             tuple(
                 Decision(
@@ -96,7 +101,13 @@ class Nasbench201Space(Family):
                 for (node, source), names in zip(EDGES, self.options, strict=True)
             ),
             NodeText("cell of NAS-Bench-201", EDGES, SKIP),
+            Connected(EDGES) if self.connected else None,
         )
+
+    @property
+    def useful(self) -> Nasbench201Space:
+        """Cells that a way leads through."""
+        return replace(self, connected=any(NONE in names for names in self.options))
 
     @property
     def nodes(self) -> tuple[tuple[int, ...], ...]:

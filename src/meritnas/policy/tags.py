@@ -2,11 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from meritnas.space.decision import ZERO
 from meritnas.space.rule import ABSENT
 from meritnas.space.space import Space
-
-ZERO = "zero"
-"""The tag of an option that outputs zeros and takes part in mixtures."""
 
 
 def tagged(space: Space, tag: str) -> list[np.ndarray]:

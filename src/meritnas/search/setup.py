@@ -53,8 +53,8 @@ class Ground:
 
     Attributes:
         family: the whole space, as the user asked for it.
-        feasible: the part of it that keeps the limits.
-        searched: the family without the options that occur in no feasible architecture. No
+        feasible: the part of it that keeps the limits, of architectures that can learn anything.
+        searched: the same without the options that occur in no feasible architecture. No
             choice is lost, and the supernet is smaller.
         searched_feasible: the feasible set in terms of `searched`.
     """
@@ -180,7 +180,8 @@ def make_ground(family: Family, limits: dict[str, int]) -> Ground:
     Edges that are always there keep the option to be absent: it costs nothing, and mixtures of
     DARTS' operations have it everywhere.
     """
-    feasible = family.within(limits)
+    useful = family.useful
+    feasible = useful.within(limits)
     kept = [
         np.array([i for i, option in enumerate(decision.options) if i in used or _absent(option)])
         for decision, used in zip(
@@ -189,7 +190,7 @@ def make_ground(family: Family, limits: dict[str, int]) -> Ground:
             strict=True,
         )
     ]
-    searched = family.restrict(kept)
+    searched = useful.restrict(kept)
     return Ground(family, feasible, searched, searched.within(limits))
 
 

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+ZERO = "zero"
+"""The tag of an option that outputs zeros and takes part in mixtures."""
+
 TOGETHER = "together"
 """The tag of options of a decision that are worth something together: one player of a game."""
 
