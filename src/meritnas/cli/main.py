@@ -51,7 +51,7 @@ def _about(
         typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Neural networks for your tables and images that keep your limits."""
+    """Neural networks for your tables, images, texts and modalities that keep your limits."""
     del version
 
 
