@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from meritnas.space.decision import ZERO, Decision
-from meritnas.space.rule import Levels
+from meritnas.space.rule import Levels, of_equal_size
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,4 @@ class Connected:
                 target = np.zeros_like(target)
             codes = np.unique(np.append(target[allowed], 0))
             found.append(np.where(allowed, np.searchsorted(codes, target), -1))
-        rows = max(len(level) for level in found)
-        return tuple(
-            np.pad(level, ((0, rows - len(level)), (0, 0)), constant_values=-1) for level in found
-        )
+        return of_equal_size(found)

@@ -7,7 +7,7 @@ import numpy as np
 
 from meritnas.errors import SpaceError
 from meritnas.space.decision import Decision
-from meritnas.space.rule import ABSENT, InputPairs, Levels
+from meritnas.space.rule import ABSENT, InputPairs, Levels, of_equal_size
 
 _PAIRS = 4
 """So many states has `InputPairs`."""
@@ -69,7 +69,4 @@ class NewInputs:
                     "fewer cells, or let cells read what they like (no new inputs)"
                 )
             found.append(np.where(after >= 0, np.searchsorted(codes, target), -1))
-        rows = max(len(level) for level in found)
-        return tuple(
-            np.pad(level, ((0, rows - len(level)), (0, 0)), constant_values=-1) for level in found
-        )
+        return of_equal_size(found)

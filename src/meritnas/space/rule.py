@@ -105,6 +105,14 @@ def _after(option: Option) -> tuple[int, int, int, int]:
     return 1, 3, 3, -1
 
 
+def of_equal_size(levels: Sequence[np.ndarray]) -> Levels:
+    """Levels that number only the states they have, filled up with states that lead nowhere."""
+    rows = max(len(level) for level in levels)
+    return tuple(
+        np.pad(level, ((0, rows - len(level)), (0, 0)), constant_values=-1) for level in levels
+    )
+
+
 def ways(levels: Levels) -> list[list[int]]:
     """For each decision, and after the last: how many ways each state leaves to a valid end."""
     states = levels[0].shape[0]
