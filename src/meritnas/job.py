@@ -150,7 +150,7 @@ class Job:
         """The search's favourites, best first."""
         if store.has("architecture.json"):
             return favourites_of(store)
-        begun = time.perf_counter()
+        begun, timeless = time.perf_counter(), self.settings.minutes is None
         running = self.new_search(*self._plan(store))
         if not store.has("plan.json"):
             store.write_json(
@@ -159,7 +159,7 @@ class Job:
                     "search": running.plan.to_json(),
                     # The options name what the beliefs in the event log are about.
                     "options": self.ground.searched.space.names,
-                    "planning": time.perf_counter() - begun,
+                    "planning": 0.0 if timeless else time.perf_counter() - begun,
                 },
             )
         state = store.read_checkpoint()
