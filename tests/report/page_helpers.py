@@ -2,6 +2,11 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from meritnas.cli.main import main
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 
@@ -62,3 +67,10 @@ def elsewhere(text: str) -> list[str]:
 def section(text: str, name: str) -> str:
     """One section of a page."""
     return text.split(f'<section id="{name}"')[1].split("</section>")[0]
+
+
+def run(*arguments: str | Path) -> None:
+    """The command line with these arguments, which must end well."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    assert not ended.value.code

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-from html import escape, unescape
+from html import unescape
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -197,55 +196,3 @@ def test_words_of_a_file_cannot_become_markup(copy: Path) -> None:
     Page(page)
     assert "<script" not in page
     assert "&lt;script&gt;" in section(page, "interactions")
-
-
-FRAME = """<iframe style="width:{width}px;height:900px;border:0" srcdoc="{page}"></iframe>
-<p id="found"></p><script>onload = () => {{
-  const page = document.querySelector("iframe").contentDocument;
-  const box = page.querySelector("#interactions .scroll");
-  const names = ["credit", "alternatives", "interactions"];
-  document.querySelector("#found").textContent = JSON.stringify({{
-    page: page.documentElement.scrollWidth,
-    box: box.clientWidth,
-    inner: box.scrollWidth,
-    seen: names.filter((name) => page.getElementById(name).getBoundingClientRect().height > 100),
-    text: page.defaultView.getComputedStyle(box.querySelector("text.number")).fill,
-    dark: page.defaultView.matchMedia("(prefers-color-scheme: dark)").matches,
-  }});
-}}</script>"""
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(360, 0), (1280, 1)])
-def test_a_browser_scrolls_the_matrix_and_not_the_page(
-    copy: Path, tmp_path: Path, width: int, scheme: int
-) -> None:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no chromium here")
-    names = [f"a rather long name {k}" for k in range(10)]
-    pairs = [
-        {"first": a, "second": b, "value": (-1) ** k * k / 100}
-        for k, (a, b) in enumerate(combinations(names, 2))
-    ]
-    (copy / "credit.json").write_text(json.dumps({**credit(copy), "interactions": pairs}))
-    frame = tmp_path / "frame.html"
-    page = escape(report_page(copy))
-    frame.write_text("<!DOCTYPE html>" + FRAME.format(width=width, page=page), encoding="utf-8")
-    done = subprocess.run(
-        [
-            *(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"),
-            *(f"--user-data-dir={tmp_path}/profile", "--virtual-time-budget=2000"),
-            *(f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1400,1000"),
-            *("--dump-dom", frame.as_uri()),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert "CONSOLE" not in done.stderr
-    found = json.loads(unescape(done.stdout.split('<p id="found">')[1].split("</p>")[0]))
-    assert found["seen"] == ["credit", "alternatives", "interactions"]
-    assert found["page"] <= width
-    assert (found["inner"] > found["box"]) == (width == 360)
-    assert found["dark"] == (scheme == 0)
-    assert found["text"] == ("rgb(230, 232, 234)" if scheme == 0 else "rgb(29, 33, 38)")

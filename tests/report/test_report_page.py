@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-import subprocess
 from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from page_helpers import Page, elsewhere
+from page_helpers import Page, elsewhere, run
 
 import meritnas
 from meritnas.cli.main import main
@@ -19,48 +18,6 @@ from meritnas.errors import StoreError
 from meritnas.report.page import report_at_end, report_page, write_report
 from meritnas.report.run_files import read_run
 from meritnas.search.settings import SearchSettings
-
-SHORT = ["--epochs", "2", "--retrain-epochs", "2", "--retrain-seeds", "1", "--finalists", "2"]
-CELLS = ["--channels", "4", "--cells", "1", "--supernet-channels", "4", "--supernet-cells", "1"]
-
-
-def run(*arguments: str | Path) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    assert not ended.value.code
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run with a trade-off curve; not to be changed."""
-    folder = tmp_path_factory.mktemp("page") / "run"
-    limits = ["--max-params", "900", "--max-flops", "800", "--pareto"]
-    run("search", "wine", *limits, "--widths", "8,16,32", *SHORT, "--quiet", "--out", folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run of cells on a few small images; not to be changed."""
-    folder = tmp_path_factory.mktemp("cells")
-    rng = np.random.default_rng(0)
-    images = rng.integers(0, 255, (60, 8, 8), dtype=np.uint8)
-    np.savez(folder / "images.npz", images=images, labels=np.arange(60) % 2)
-    run("search", folder / "images.npz", *CELLS, *SHORT, "--quiet", "--out", folder / "run")
-    return folder / "run"
-
-
-@pytest.fixture(scope="module")
-def fusion(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run on two modalities that has been explained; not to be changed."""
-    folder = tmp_path_factory.mktemp("fusion")
-    rng = np.random.default_rng(0)
-    views = {name: rng.normal(size=(80, 4)).astype(np.float32) for name in ("left", "right")}
-    np.savez(folder / "views.npz", **views, label=np.arange(80) % 2)
-    own = ["--target", "label", "--space", "fusion", "--channels", "4", "--length", "2"]
-    run("search", folder / "views.npz", *own, *SHORT, "--quiet", "--out", folder / "run")
-    run("explain", folder / "run", "--modalities", "--json")
-    return folder / "run"
 
 
 @pytest.fixture
@@ -300,32 +257,3 @@ def test_nothing_half_written_stays(copy: Path, tmp_path: Path) -> None:
         write_report(copy, tmp_path / "nowhere" / "page.html")
     assert write_report(copy) == copy / "report.html"
     assert not list(copy.glob(".partial*"))
-
-
-@pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("scheme", [0, 1])
-def test_a_browser_shows_it_without_a_complaint(
-    cells: Path, tmp_path: Path, width: int, scheme: int
-) -> None:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no chromium here")
-    picture = tmp_path / "page.png"
-    done = subprocess.run(
-        [
-            *(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
-            *("--enable-logging=stderr", f"--user-data-dir={tmp_path}/profile"),
-            *(f"--blink-settings=preferredColorScheme={scheme}", f"--window-size={width},1200"),
-            *(f"--screenshot={picture}", (cells / "report.html").as_uri()),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert "CONSOLE" not in done.stderr
-    from PIL import Image
-
-    with Image.open(picture) as image:
-        assert image.width == width
-        corner = image.convert("L").getpixel((2, 2))
-    assert corner < 60 if scheme == 0 else corner > 200  # 0 is dark

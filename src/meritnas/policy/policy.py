@@ -48,7 +48,7 @@ class Policy:
         self,
         sizes: Sequence[int],
         learning_rate: float,
-        ascent: Ascent = Ascent(),  # noqa: B008 - frozen
+        ascent: Ascent = Ascent(),
         initial: np.ndarray | None = None,
     ) -> None:
         self.sizes = tuple(sizes)

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from page_helpers import run
+
+SHORT = ["--epochs", "2", "--retrain-epochs", "2", "--retrain-seeds", "1", "--finalists", "2"]
+CELLS = ["--channels", "4", "--cells", "1", "--supernet-channels", "4", "--supernet-cells", "1"]
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run with a trade-off curve; not to be changed."""
+    folder = tmp_path_factory.mktemp("page") / "run"
+    limits = ["--max-params", "900", "--max-flops", "800", "--pareto"]
+    run("search", "wine", *limits, "--widths", "8,16,32", *SHORT, "--quiet", "--out", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of cells on a few small images; not to be changed."""
+    folder = tmp_path_factory.mktemp("cells")
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 255, (60, 8, 8), dtype=np.uint8)
+    np.savez(folder / "images.npz", images=images, labels=np.arange(60) % 2)
+    run("search", folder / "images.npz", *CELLS, *SHORT, "--quiet", "--out", folder / "run")
+    return folder / "run"
+
+
+@pytest.fixture(scope="session")
+def fusion(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run on two modalities that has been explained; not to be changed."""
+    folder = tmp_path_factory.mktemp("fusion")
+    rng = np.random.default_rng(0)
+    views = {name: rng.normal(size=(80, 4)).astype(np.float32) for name in ("left", "right")}
+    np.savez(folder / "views.npz", **views, label=np.arange(80) % 2)
+    own = ["--target", "label", "--space", "fusion", "--channels", "4", "--length", "2"]
+    run("search", folder / "views.npz", *own, *SHORT, "--quiet", "--out", folder / "run")
+    run("explain", folder / "run", "--modalities", "--json")
+    return folder / "run"
