@@ -11,6 +11,8 @@ import numpy as np
 from meritnas.credit.game import Counted
 
 _POWERS = 6
+_SINGULAR = 1e-11
+"""Eigenvalues below this part of the largest are none: that all players get more is one of them."""
 
 
 class RegressionSampler:
@@ -142,7 +144,7 @@ class RegressionSampler:
         members = self._members - self._members.mean(axis=1, keepdims=True)
         design = np.concatenate([members, self._by_size()], axis=1)
         weighted = design * self._weights[:, None]
-        inverse = np.linalg.pinv(design.T @ weighted, hermitian=True)
+        inverse = np.linalg.pinv(design.T @ weighted, rcond=_SINGULAR, hermitian=True)
         fitted = inverse @ (weighted.T @ self._rest)
         values[self._heard] += fitted[:n]
         errors[self._heard] = np.inf
