@@ -26,7 +26,7 @@ import meritnas
 from meritnas import darts_space
 from meritnas.data.image_source import load_images
 from nasbench201 import workers
-from scoreboard import Target, arguments, finish, show
+from scoreboard import Target, arguments, finish, keep, show
 
 FOUND = ("manas", "manas-ls")
 
@@ -179,6 +179,7 @@ def main() -> int:
             print(
                 {key: rows[-1][key] for key in ("data", "method", "cells", "accuracy")}, flush=True
             )
+            keep(rows, args)  # so that an interruption loses little
     show("accuracy on images that nothing else has seen", summary(rows))
     return finish(rows, targets(rows), args)
 

@@ -20,7 +20,6 @@ samples (table 8), with two cells as in the paper: given numbers are kept, howev
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -56,7 +55,7 @@ from meritnas.search.settings import SearchSettings
 from meritnas.search.setup import make_family, make_ground
 from meritnas.search.store import RunStore
 from nasbench201 import workers
-from scoreboard import Target, arguments, finish, show
+from scoreboard import Target, arguments, finish, keep, show
 
 TABLE_6 = {
     "baseline": ("normal", "darts"),
@@ -488,8 +487,7 @@ def main() -> int:
         for job in jobs:
             rows += job.result()
             print(f"{rows[-1]['data']} {rows[-1]['method']} {rows[-1]['seed']}", flush=True)
-            if args.json is not None:  # so that an interruption loses little
-                args.json.write_text(json.dumps(rows, indent=1) + "\n")
+            keep(rows, args)  # so that an interruption loses little
     show("scores on samples that nothing else has seen, in percent", summary(rows))
     judged = [] if args.sweep or args.quick else targets(rows)
     return finish(rows, judged, args)

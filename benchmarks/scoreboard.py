@@ -43,10 +43,15 @@ def show(title: str, rows: Sequence[Row]) -> None:
     Console(width=None if sys.stdout.isatty() else 140).print(table)
 
 
-def finish(rows: Sequence[Row], targets: Sequence[Target], args: argparse.Namespace) -> int:
-    """Write the rows, judge the targets; the exit code is 1 where one was missed."""
+def keep(rows: Sequence[Row], args: argparse.Namespace) -> None:
+    """Write the rows to the file that was asked for, if any."""
     if args.json is not None:
         args.json.write_text(json.dumps(list(rows), indent=1) + "\n")
+
+
+def finish(rows: Sequence[Row], targets: Sequence[Target], args: argparse.Namespace) -> int:
+    """Write the rows, judge the targets; the exit code is 1 where one was missed."""
+    keep(rows, args)
     if args.quick:
         print("quick run: no target judged")
         return 0
