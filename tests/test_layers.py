@@ -10,6 +10,7 @@ import meritnas
 # Each layer may import from those before it, and from itself.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "clock", "version"),
+    ("own_function",),
     ("data",),
     ("space",),
     ("supernet",),

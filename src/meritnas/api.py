@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
+from torch import nn
 
 from meritnas.child.network_credit import NetworkExplanation
 from meritnas.data.bundle import outline_table
@@ -22,6 +23,7 @@ from meritnas.families.family import Family, fine_limits
 from meritnas.families.operations import NONE
 from meritnas.families.tabular import TabularSpace
 from meritnas.job import Job, Listener, favourites_of, make_config, start, start_given
+from meritnas.own_function import is_own
 from meritnas.preparation import AnyData, AnySource
 from meritnas.result import SearchResult
 from meritnas.search.defaults import (
@@ -34,7 +36,6 @@ from meritnas.search.defaults import (
 from meritnas.search.settings import SearchSettings
 from meritnas.search.spaces import FUSION, RECURRENT, TABULAR, CellFamily, is_cell_space, name_of
 from meritnas.search.store import RunStore
-from meritnas.space.own_function import is_own
 from meritnas.space.space import HyphenText
 
 Images: TypeAlias = tuple[np.ndarray, np.ndarray]
@@ -86,6 +87,8 @@ def search(
     sparsity: float | None = None,
     text_form: Literal["counted", "hashed"] | None = None,
     text_columns: int | None = None,
+    backbones: Mapping[str, str | Callable[[], nn.Module]] | None = None,
+    frozen_backbones: Mapping[str, str | Callable[[], nn.Module]] | None = None,
     modalities: Modalities | None = None,
     epochs: int | None = None,
     minutes: float | None = None,
@@ -165,6 +168,10 @@ def search(
         sparsity: lambda_1 of sparse operations (`fusion`).
         text_form: how texts become numbers, "counted" n-grams or "hashed" ones (`fusion`).
         text_columns: how many numbers (`fusion`).
+        backbones: networks that read a modality first and are trained along, by its name: "conv",
+            or a function or class in a module of its own that makes a torch Module (`fusion`).
+        frozen_backbones: the same of networks that are not trained; their features are computed
+            once and are what the search sees (`fusion`).
         modalities: the names of those to use, or for a table name -> columns (`fusion`).
         epochs: passes of the supernet over the training part.
         minutes: time for everything instead; the number of steps is fixed once measured.
@@ -453,6 +460,8 @@ def train(
     sparsity: float | None = None,
     text_form: Literal["counted", "hashed"] | None = None,
     text_columns: int | None = None,
+    backbones: Mapping[str, str | Callable[[], nn.Module]] | None = None,
+    frozen_backbones: Mapping[str, str | Callable[[], nn.Module]] | None = None,
     modalities: Modalities | None = None,
     epochs: int | None = None,
     seeds: int | None = None,
@@ -500,6 +509,10 @@ def train(
         sparsity: lambda_1 of sparse operations (`fusion`).
         text_form: how texts become numbers, "counted" n-grams or "hashed" ones (`fusion`).
         text_columns: how many numbers (`fusion`).
+        backbones: networks that read a modality first and are trained along, by its name: "conv",
+            or a function or class in a module of its own that makes a torch Module (`fusion`).
+        frozen_backbones: the same of networks that are not trained; their features are computed
+            once and are what the search sees (`fusion`).
         modalities: the names of those to use, or for a table name -> columns (`fusion`).
         epochs: passes over the training part.
         seeds: how often it is trained.

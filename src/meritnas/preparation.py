@@ -115,7 +115,9 @@ def _encoded(
     elif isinstance(source, ModalitySource):
         fusion = settings.fusion
         assert fusion is not None
-        joined = encode_modalities(source, outline, fusion.text_form, fusion.text_columns)
+        joined = encode_modalities(
+            source, outline, fusion.text_form, fusion.text_columns, fusion.frozen_backbones
+        )
         bundle = joined.to(settings.device)
     elif isinstance(source, ImageSource):
         bundle = encode_images(source, outline).to(settings.device)

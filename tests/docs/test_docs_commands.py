@@ -76,7 +76,8 @@ def prepare(folder: Path, page: Path) -> None:
     words = rng.choice(["the", "cat", "it", "was", "late", "sat", "under", "a", "tree", "."], 3000)
     (folder / "book.txt").write_text(" ".join(words))
     label = rng.integers(3, size=80)
-    views = {name: rng.normal(size=(80, 4)) + label[:, None] for name in ("left", "right")}
+    views = {name: rng.normal(size=(80, 4)) + label[:, None] for name in ("upper", "lower")}
+    views["blurred"] = rng.normal(size=(80, 4, 4)) + label[:, None, None]
     np.savez(folder / "views.npz", **views, label=label)
     np.savez(folder / "new.npz", **views)
     for text, name in MODULE.findall(page.read_text()):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from meritnas.errors import UsageError
 
@@ -19,4 +20,29 @@ def parse_modalities(given: Sequence[str]) -> list[str] | dict[str, list[str]]:
                 f"'{text}'"
             )
         found[name.strip()] = [column.strip() for column in columns.split(",")]
+    return found
+
+
+def parse_backbones(given: Sequence[str], flag: str) -> dict[str, str]:
+    """What users wrote after `--backbone`: a modality and what makes its network."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, mark, own = (part.strip() for part in text.partition("="))
+        if not mark or not name or not own:
+            raise UsageError(
+                f"{flag} takes a modality and a function that makes its network, as in "
+                f"sound=encoders:Encoder; got '{text}'"
+            )
+        found[name] = own
+    return found
+
+
+def modality_arguments(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What users said about modalities, by the names of `meritnas.search`."""
+    found: dict[str, Any] = {}
+    if "modalities" in asked:
+        found["modalities"] = parse_modalities(asked["modalities"])
+    for name, flag in (("backbones", "--backbone"), ("frozen_backbones", "--frozen-backbone")):
+        if name in asked:
+            found[name] = parse_backbones(asked[name], flag)
     return found

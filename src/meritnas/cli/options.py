@@ -260,6 +260,26 @@ Modalities = Annotated[
         rich_help_panel=_FUSION,
     ),
 ]
+Backbones = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--backbone",
+        help="A network that reads a modality first and is trained along. May be repeated.",
+        metavar="NAME=MODULE:FUNCTION",
+        show_default="a small one for pictures",
+        rich_help_panel=_FUSION,
+    ),
+]
+FrozenBackbones = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--frozen-backbone",
+        help="The same of one that is not trained: its features are computed once.",
+        metavar="NAME=MODULE:FUNCTION",
+        show_default=False,
+        rich_help_panel=_FUSION,
+    ),
+]
 ImageSize = Annotated[
     int | None,
     typer.Option(

@@ -7,7 +7,7 @@ import typer
 
 from meritnas.cli import options as opt
 from meritnas.cli.listener import Listener
-from meritnas.cli.modalities import parse_modalities
+from meritnas.cli.modalities import modality_arguments
 from meritnas.cli.outcome import plain_outcome
 from meritnas.cli.result import print_result
 from meritnas.cli.speech import resume_command
@@ -61,6 +61,8 @@ def retrain(
     text_form: opt.TextForm = None,
     text_columns: opt.TextColumns = None,
     modalities: opt.Modalities = None,
+    backbones: opt.Backbones = None,
+    frozen_backbones: opt.FrozenBackbones = None,
     image_size: opt.ImageSize = None,
     batch_size: opt.BatchSize = None,
     learning_rate: opt.LearningRate = None,
@@ -110,8 +112,7 @@ def _given(data: str, asked: dict[str, Any], listener: Listener) -> dict[str, An
         )
     if "widths" in asked:
         asked["widths"] = parse_widths(asked["widths"])
-    if "modalities" in asked:
-        asked["modalities"] = parse_modalities(asked["modalities"])
+    asked |= modality_arguments(asked)
 
     from meritnas import api
 

@@ -7,12 +7,20 @@ from typing import Any
 from meritnas.cli import options as opt
 from meritnas.cli.listener import Listener
 from meritnas.cli.live import LivePage
-from meritnas.cli.modalities import parse_modalities
+from meritnas.cli.modalities import modality_arguments
 from meritnas.cli.outcome import plain_outcome
 from meritnas.cli.result import print_result
 from meritnas.cli.speech import resume_command, say
 from meritnas.cli.widths import parse_widths
 from meritnas.errors import UsageError
+
+_FLAGS = {
+    "data": "DATA",
+    "modalities": "--modality",
+    "backbones": "--backbone",
+    "frozen_backbones": "--frozen-backbone",
+}
+"""What users wrote where it is not the name."""
 
 _STRATEGY_OPTIONS = (
     "sampling",
@@ -88,6 +96,8 @@ def search(
     text_form: opt.TextForm = None,
     text_columns: opt.TextColumns = None,
     modalities: opt.Modalities = None,
+    backbones: opt.Backbones = None,
+    frozen_backbones: opt.FrozenBackbones = None,
     image_size: opt.ImageSize = None,
     crop: opt.Crop = None,
     flip: opt.Flip = None,
@@ -216,13 +226,12 @@ def library_arguments(asked: dict[str, Any]) -> dict[str, Any]:
         rows = arguments["widths"] = parse_widths(asked["widths"])
         if isinstance(rows[0], list):
             arguments.setdefault("layers", len(rows))
-    if "modalities" in asked:
-        arguments["modalities"] = parse_modalities(asked["modalities"])
+    arguments |= modality_arguments(asked)
     return {**arguments, "strategy_options": own}
 
 
 def _flag(name: str) -> str:
-    return {"data": "DATA", "modalities": "--modality"}.get(name, "--" + name.replace("_", "-"))
+    return _FLAGS.get(name, "--" + name.replace("_", "-"))
 
 
 def _way_on(run: Path | None) -> str:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 import torch
@@ -59,7 +61,11 @@ def outline_modalities(
 
 
 def encode_modalities(
-    source: ModalitySource, outline: Outline, text: Way = "counted", words: int = 1024
+    source: ModalitySource,
+    outline: Outline,
+    text: Way = "counted",
+    words: int = 1024,
+    frozen: Mapping[str, str] | None = None,
 ) -> Bundle[ModalityEncoder]:
     """Encodes the samples by what the train rows say; inputs are rows as `RowLayout` says.
 
@@ -68,12 +74,13 @@ def encode_modalities(
         outline: Their task and split.
         text: How written text becomes numbers.
         words: Most numbers for a text.
+        frozen: Networks that read modalities first and are not trained, by `module:function`.
 
     Raises:
         DataError: A modality has nothing to learn from.
     """
     split, task = outline.split, outline.task
-    encoder = ModalityEncoder.fit(source.views, split.train, text, words)
+    encoder = ModalityEncoder.fit(source.views, split.train, text, words, frozen)
     target = task.encode(source.target)
 
     def part(rows: np.ndarray) -> Part:

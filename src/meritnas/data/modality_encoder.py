@@ -10,18 +10,19 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from meritnas.data.frozen_modality import FrozenModality, Read
 from meritnas.data.modality_view import View, present_rows, view_rows
 from meritnas.data.picture_modality import PictureModality
 from meritnas.data.row_layout import RowLayout
-from meritnas.data.suggest import listed
+from meritnas.data.suggest import did_you_mean, listed
 from meritnas.data.table_modality import TableModality
-from meritnas.data.vector_modality import VectorModality
+from meritnas.data.vector_modality import ScaledFeature, VectorModality
 from meritnas.data.written_modality import Way, WrittenModality
 from meritnas.errors import DataError
 
-Modality: TypeAlias = VectorModality | PictureModality | WrittenModality | TableModality
+Modality: TypeAlias = Read | FrozenModality
 
-_KINDS: dict[str, type[Modality]] = {
+_KINDS: dict[str, type[Read]] = {
     "vector": VectorModality,
     "picture": PictureModality,
     "written": WrittenModality,
@@ -48,6 +49,7 @@ class ModalityEncoder:
         train_rows: np.ndarray,
         text: Way = "counted",
         words: int = 1024,
+        frozen: Mapping[str, str] | None = None,
     ) -> ModalityEncoder:
         """Looks at the train rows of each modality.
 
@@ -56,15 +58,29 @@ class ModalityEncoder:
             train_rows: Positions of the train rows.
             text: How written text becomes numbers: "counted" or "hashed".
             words: Most numbers for a text.
+            frozen: Of modalities that a network which is not trained reads first: what makes
+                it, `module:function`.
 
         Raises:
             DataError: No train row has a modality, or nothing in it can be used.
-            UsageError: There is no such way to take texts.
+            UsageError: There is no such way to take texts, or no such network.
         """
         rows = np.asarray(train_rows)
         if not views:
             raise DataError("there is no modality to learn from; give at least one")
-        return cls(tuple(_fit(name, view, rows, text, words) for name, view in views.items()))
+        backbones = {} if frozen is None else frozen
+        for name in backbones:
+            if name not in views:
+                raise DataError(
+                    f"a frozen backbone for '{name}', which is no modality;"
+                    f"{did_you_mean(name, views)} there are {listed(views)}"
+                )
+        found: list[Modality] = []
+        for name, view in views.items():
+            plain = _fit(name, view, rows, text, words)
+            own = backbones.get(name)
+            found.append(plain if own is None else FrozenModality.fit(plain, own, view, rows))
+        return cls(tuple(found))
 
     @cached_property
     def layout(self) -> RowLayout:
@@ -92,8 +108,8 @@ class ModalityEncoder:
         for each in self.modalities:
             if each.name not in views or not present_rows(views[each.name]).any():
                 notes.append(f"no sample has the modality '{each.name}'; all go without it")
-            elif isinstance(each, TableModality):
-                notes += each.unfamiliar(views[each.name])
+            elif isinstance(plain := _as_read(each), TableModality):
+                notes += plain.unfamiliar(views[each.name])
         return notes
 
     def transform(self, views: Mapping[str, View], rows: np.ndarray | None = None) -> Tensor:
@@ -135,7 +151,21 @@ class ModalityEncoder:
     def from_json(cls, value: dict[str, Any]) -> ModalityEncoder:
         """Returns the encoder that `to_json` gave."""
         found = value["modalities"]
-        return cls(tuple(_KINDS[each["kind"]].from_json(each) for each in found))
+        return cls(tuple(_from_json(each) for each in found))
+
+
+def _from_json(value: dict[str, Any]) -> Modality:
+    if value["kind"] != "frozen":
+        return _KINDS[value["kind"]].from_json(value)
+    read = value["read"]
+    features = tuple(ScaledFeature.from_json(feature) for feature in value["features"])
+    plain = _KINDS[read["kind"]].from_json(read)
+    return FrozenModality(plain, value["backbone"], value["weights"], features)
+
+
+def _as_read(modality: Modality) -> Read:
+    """The modality without a network that reads it first."""
+    return modality.read if isinstance(modality, FrozenModality) else modality
 
 
 def same_rows(views: Iterable[tuple[str, View]]) -> int:
@@ -156,7 +186,7 @@ def same_rows(views: Iterable[tuple[str, View]]) -> int:
     return usual
 
 
-def _fit(name: str, view: View, rows: np.ndarray, text: Way, words: int) -> Modality:
+def _fit(name: str, view: View, rows: np.ndarray, text: Way, words: int) -> Read:
     if not present_rows(view)[rows].any():
         raise DataError(
             f"no train row has the modality '{name}'; leave it out, or give more samples that do"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from meritnas.data.backbone_features import as_features
 from meritnas.data.row_layout import Shape
 from meritnas.errors import SpaceError
 from meritnas.families.family import seeded
@@ -74,20 +75,3 @@ def shapes_from(make: Backbone, shapes: Sequence[Shape], modality: str) -> tuple
         network.eval()
         found = as_features(network(*(torch.zeros(1, *shape) for shape in shapes)), modality)
     return tuple(tuple(feature.shape[1:]) for feature in found)
-
-
-def as_features(found: object, modality: str) -> list[Tensor]:
-    """What a backbone gave, as a list of tensors."""
-    features = [found] if isinstance(found, Tensor) else found
-    if not isinstance(features, list | tuple) or not features:
-        raise SpaceError(
-            f"the backbone of '{modality}' must give a list of tensors, got {type(found).__name__}"
-        )
-    for feature in features:
-        if not isinstance(feature, Tensor) or not 2 <= feature.dim() <= 4:
-            raise SpaceError(
-                f"the backbone of '{modality}' must give tensors [n, columns], [n, channels, "
-                "length] or [n, channels, height, width], got "
-                f"{tuple(feature.shape) if isinstance(feature, Tensor) else type(feature).__name__}"
-            )
-    return list(features)

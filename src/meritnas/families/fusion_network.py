@@ -9,8 +9,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from meritnas.data.backbone_features import as_features
 from meritnas.data.row_layout import RowLayout, Shape
-from meritnas.families.fusion_backbone import as_features
 from meritnas.families.fusion_text import EITHER, CellPlan, ends
 from meritnas.families.operations import Norms
 from meritnas.space.rule import X, Y

@@ -85,7 +85,8 @@ def _network(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """What the space is made of."""
     for kind in ("cells", "text", "fusion"):
         if settings.get(kind) is not None:
-            yield from settings[kind].items()
+            for name, value in settings[kind].items():
+                yield from _one_or_more(name, value)
             return
     rows = [list(row) for row in settings["widths"]]
     yield "layers", settings["layers"]
@@ -96,6 +97,14 @@ def _network(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     yield "embedding", settings.get("embedding")
     if settings.get("scaling") != "auto":
         yield "scaling", settings.get("scaling")
+
+
+def _one_or_more(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """A setting; of a dict, such as backbones by modality, each entry by itself."""
+    if not isinstance(value, Mapping):
+        yield name, value
+        return
+    yield from ((name.removesuffix("s"), f"{key}={entry}") for key, entry in value.items())
 
 
 def _recipe(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -10,6 +10,7 @@ from meritnas.data.augment import Augment
 from meritnas.errors import UsageError, whole_number
 from meritnas.families.image_size import ImageShape
 from meritnas.families.tabular import PAPER_WIDTHS, tabular_space
+from meritnas.own_function import is_own
 from meritnas.search.fusion_recipes import fusion_cells, fusion_recipe
 from meritnas.search.image_recipes import ImagePreset, image_recipe
 from meritnas.search.recipe import (
@@ -22,7 +23,6 @@ from meritnas.search.recipe import (
 from meritnas.search.settings import CellSettings, FusionSettings, SearchSettings, TextSettings
 from meritnas.search.spaces import FUSION, RECURRENT, TABULAR, is_cell_space
 from meritnas.search.text_recipes import text_recipe
-from meritnas.space.own_function import is_own
 from meritnas.strategy.recipes import check_strategy
 
 TABLE_DEFAULTS: Mapping[str, Any] = {

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.families.tabular import PAPER_WIDTHS
+from meritnas.own_function import importable_name
 from meritnas.search.plan import WARMUP_SHARE
 from meritnas.search.recipe import TrainRecipe
 
@@ -95,6 +96,10 @@ class FusionSettings:
         sparsity: lambda_1 of sparse operations.
         text_form: how texts become numbers, `counted` or `hashed`.
         text_columns: how many numbers.
+        backbones: networks that read a modality first and are trained along, by its name: `conv`,
+            or what makes one, `module:function`.
+        frozen_backbones: the same of networks that are not trained, whose features are computed
+            once; they are no part of the network that is searched.
     """
 
     preset: str
@@ -109,8 +114,19 @@ class FusionSettings:
     sparsity: float = 0.1
     text_form: Literal["counted", "hashed"] = "counted"
     text_columns: int = 1024
+    backbones: dict[str, str] = field(default_factory=dict)
+    frozen_backbones: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name in ("backbones", "frozen_backbones"):
+            given = getattr(self, name)
+            named = {each: importable_name(own, "backbone") for each, own in given.items()}
+            object.__setattr__(self, name, named)
+        twice = sorted(set(self.backbones) & set(self.frozen_backbones))
+        if twice:
+            raise UsageError(
+                f"the backbone of '{twice[0]}' is either trained along or frozen; give one of them"
+            )
         for name in ("channels", "length", "cells", "steps", "text_columns"):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), 1))
         if not 0 <= self.sparsity < math.inf:

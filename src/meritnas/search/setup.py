@@ -20,12 +20,13 @@ from meritnas.data.text_encoder import TextEncoder
 from meritnas.families.darts import DartsSpace
 from meritnas.families.family import Family
 from meritnas.families.fusion import FusionSpace, fusion_space
-from meritnas.families.fusion_backbone import CONV
+from meritnas.families.fusion_backbone import CONV, Backbone
 from meritnas.families.nasbench201 import Nasbench201Space
 from meritnas.families.recurrent import RecurrentSpace, recurrent_space
 from meritnas.families.stored_size import BYTES_A_WEIGHT
 from meritnas.families.table_inputs import WIDEST_EMBEDDING, TableInputs, most_codes
 from meritnas.families.tabular import TabularSpace, tabular_space
+from meritnas.own_function import is_own, load_own
 from meritnas.search.ladder import ladder
 from meritnas.search.loop import Search
 from meritnas.search.plan import Plan, make_plan
@@ -33,7 +34,6 @@ from meritnas.search.settings import SearchSettings
 from meritnas.search.spaces import cell_family, check_space, own_family
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Option
-from meritnas.space.own_function import is_own
 from meritnas.space.rule import ABSENT
 from meritnas.strategy.recipes import Problem, make_strategy
 from meritnas.strategy.turns import AFTER_WEIGHTS
@@ -89,9 +89,13 @@ def text_family(settings: SearchSettings, task: Task) -> RecurrentSpace:
 
 
 def fusion_family(settings: SearchSettings, encoder: ModalityEncoder, task: Task) -> FusionSpace:
-    """The networks for several modalities that settings stand for; pictures have a backbone."""
+    """The networks for several modalities that settings stand for.
+
+    Pictures have a small backbone unless another one was given, trained along or frozen.
+    """
     fusion = settings.fusion
     assert fusion is not None
+    given = {name: _backbone(own) for name, own in fusion.backbones.items()}
     return fusion_space(
         dict(encoder.layout.modalities),
         task.outputs,
@@ -103,9 +107,14 @@ def fusion_family(settings: SearchSettings, encoder: ModalityEncoder, task: Task
         shared=fusion.shared,
         unimodal_only=fusion.unimodal_only,
         new_inputs=fusion.new_inputs,
-        backbones=dict.fromkeys(encoder.pictures, CONV),
+        backbones={**dict.fromkeys(encoder.pictures, CONV), **given},
         l1=fusion.sparsity,
     )
+
+
+def _backbone(name: str) -> str | Backbone:
+    """What makes a network that is trained along; `conv` and the like by name."""
+    return load_own(name, "backbone") if is_own(name) else name
 
 
 def table_family(settings: SearchSettings, encoder: TableEncoder, task: Task) -> TabularSpace:

@@ -7,8 +7,8 @@ from meritnas.families.family import Family
 from meritnas.families.image_size import ImageShape
 from meritnas.families.nasbench201 import Nasbench201Space, nasbench201_space
 from meritnas.families.table_inputs import TableInputs
+from meritnas.own_function import is_own, load_own
 from meritnas.search.settings import SearchSettings
-from meritnas.space.own_function import is_own, load_own
 
 CellFamily = Nasbench201Space | DartsSpace
 

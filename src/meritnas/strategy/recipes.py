@@ -6,7 +6,7 @@ from typing import Any
 
 from meritnas.data.suggest import did_you_mean
 from meritnas.errors import UsageError
-from meritnas.space.own_function import is_own, load_own
+from meritnas.own_function import is_own, load_own
 from meritnas.strategy.black_box_recipes import bayesian, evolution, random
 from meritnas.strategy.gradient_recipes import (
     darts,

@@ -14,6 +14,25 @@ def is_own(name: str) -> bool:
     return ":" in name
 
 
+def importable_name(given: str | Callable[..., Any], what: str) -> str:
+    """The name `module:function` of a function, by which another process finds it; or as given.
+
+    Args:
+        given: a function or class, or its name.
+        what: it makes, for messages.
+    """
+    if isinstance(given, str):
+        return given
+    module = getattr(given, "__module__", "")
+    function = getattr(given, "__qualname__", "")
+    if module in ("", "__main__") or not function.isidentifier():
+        raise UsageError(
+            f"a {what} must be a function or a class in a module of its own, so that a run finds "
+            f"it again, got {given!r}; move it to a file, and give it or its name module:function"
+        )
+    return f"{module}:{function}"
+
+
 def load_own(name: str, what: str) -> Callable[..., Any]:
     """The function that `module:function` names; modules are found as Python finds them, and here.
 
