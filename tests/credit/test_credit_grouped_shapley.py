@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from meritnas.credit.exact_shapley import exact_shapley
 from meritnas.credit.game import Counted, Function
@@ -192,12 +194,35 @@ def test_samples_follow_weights_and_edges_keep_theirs() -> None:
     assert samples_in_proportion(logits - 50, ops, kept, 40).tolist() == found.tolist()
 
 
-def test_samples_by_weight_have_bounds() -> None:
+def test_samples_by_weight_have_bounds_and_what_they_take_the_others_share() -> None:
     kept = np.full(8, 40)
-    found = samples_in_proportion(np.array([9.0, *[0.0] * 7]), (tuple(range(8)),), kept)
-    assert found.tolist() == [160, *[4] * 7]
-    narrow = samples_in_proportion(
-        np.array([9.0, *[0.0] * 7]), (tuple(range(8)),), kept, least=2, most=50
-    )
-    assert narrow.tolist() == [50, *[2] * 7]
+    strong = np.array([9.0, *[0.0] * 7])
+    found = samples_in_proportion(strong, (tuple(range(8)),), kept)
+    assert found[0] == 160
+    assert found.sum() == 320
+    assert set(found[1:].tolist()) == {22, 23}
+    narrow = samples_in_proportion(strong, (tuple(range(8)),), kept, least=2, most=50)
+    assert narrow.sum() == 320
+    assert narrow[0] == 50
     assert kept.tolist() == [40] * 8
+
+
+@given(
+    st.lists(st.floats(-900, 900), min_size=2, max_size=9),
+    st.integers(1, 60),
+    st.integers(1, 6),
+    st.integers(10, 200),
+)
+def test_a_node_has_as_many_samples_as_before_where_bounds_admit_it(
+    logits: list[float], mean: int, least: int, most: int
+) -> None:
+    count = len(logits)
+    group = (tuple(range(count)),)
+    found = samples_in_proportion(
+        np.array(logits), group, np.full(count, mean), least=least, most=most
+    )
+    assert found.min() >= least
+    assert found.max() <= most
+    assert found.sum() == np.clip(count * mean, count * least, count * most)
+    order = np.argsort(logits, kind="stable")
+    assert (np.diff(found[order]) >= -1).all()

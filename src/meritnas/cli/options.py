@@ -603,7 +603,7 @@ Proportional = Annotated[
     typer.Option(
         "--proportional/--no-proportional",
         help="Whether strong operations get more orders (sm-shapley).",
-        show_default="on",
+        show_default="as grouped",
         rich_help_panel=_STRATEGY,
     ),
 ]

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from meritnas.credit.game import Counted
+
+_HALVINGS = 80
+_ROUNDING = 1e-6
+"""What is this close to a whole number is that number."""
 
 
 class GroupedSampler:
@@ -148,8 +153,10 @@ def samples_in_proportion(
 ) -> np.ndarray:
     """Numbers of samples [players] that follow architecture weights (SM-ShapNAS, section 3.3).
 
-    Of a node with K operations, operation o has m_o = K * mean * softmax(alpha)_o of them,
-    rounded, but not fewer than `least` and not more than `most`: about as many in all as before.
+    Of a node with K operations, operation o has m_o = K * mean * softmax(alpha)_o of them, but not
+    fewer than `least` and not more than `most`. What a bound takes from one, or gives it, the
+    others share in proportion, so that a node has exactly as many in all as before wherever the
+    bounds admit that.
 
     Deviation: the paper has them follow alpha, which may be negative, and no bounds.
 
@@ -163,7 +170,30 @@ def samples_in_proportion(
     """
     found = np.array(kept, dtype=np.int64)
     for group in map(list, groups):
-        weights = np.exp(logits[group] - logits[group].max())
         total = float(kept[group].sum()) if mean is None else len(group) * mean
-        found[group] = np.clip(np.rint(total * weights / weights.sum()), least, most)
+        found[group] = _whole(_bounded(logits[group], total, least, most), total, least, most)
     return found
+
+
+def _bounded(logits: np.ndarray, total: float, least: int, most: int) -> np.ndarray:
+    """Shares of a total in proportion to exp(logits), each within bounds; found by bisection."""
+    ceiling = math.log(most)
+
+    def shares(shift: float) -> np.ndarray:
+        return np.clip(np.exp(np.minimum(logits + shift, ceiling)), least, most)
+
+    low, high = -float(logits.max()), ceiling - float(logits.min())
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if shares(middle).sum() > total else (middle, high)
+    return shares(high)
+
+
+def _whole(shares: np.ndarray, total: float, least: int, most: int) -> np.ndarray:
+    """Whole numbers near the shares whose sum is theirs: the largest remainders are rounded up."""
+    whole = np.floor(shares + _ROUNDING).astype(np.int64)
+    missing = int(np.clip(round(total), len(shares) * least, len(shares) * most) - whole.sum())
+    order = np.argsort(whole - shares, kind="stable")
+    for place in [k for k in order if whole[k] < most][: max(0, missing)]:
+        whole[place] += 1
+    return whole

@@ -15,6 +15,7 @@ from meritnas.credit.supernet_game import Players, SupernetGame
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.darts import Softmax
 from meritnas.strategy.dense import first_order, strongest
+from meritnas.strategy.roles import best_roles
 from meritnas.strategy.shapley_step import ShapleyStep
 from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
 from meritnas.strategy.turns import Turns
@@ -76,7 +77,8 @@ class SmShapley:
     Deviations: algorithm 1 has both kinds of moves in every epoch, eq. 10-12 the second one only;
     `both` is the algorithm, first the gradients, and the warm-up then concerns the numbers of
     samples alone. The norm is over an alpha table, and nothing is scaled twice. The best
-    architecture of all epochs is found at the end, with the weights of the end.
+    architecture of all epochs is found at the end, with the weights of the end; which edge of a
+    cell is x and which is y, of which values say nothing, is then decided by one-shot loss.
 
     Attributes:
         feasible: the architectures that may be chosen.
@@ -195,14 +197,15 @@ class SmShapley:
         return strongest(self.feasible, self.beliefs())
 
     def derive(self, probe: Probe) -> list[Architecture]:
-        """The leaders of the epochs, the smallest one-shot loss first."""
+        """The leaders of the epochs in their best roles, the smallest one-shot loss first."""
         space = self.feasible.space
-        candidates = {self.leader(), *(space.architecture(picks) for picks in self._leaders)}
-        losses = {
-            architecture: probe.held_out_loss(np.array(space.picks(architecture)))
-            for architecture in sorted(candidates, key=lambda found: found.text)
-        }
-        return sorted(losses, key=lambda found: (losses[found], found.text))
+
+        def loss(picks: tuple[int, ...]) -> float:
+            return probe.held_out_loss(np.array(picks))
+
+        leaders = sorted({tuple(space.picks(self.leader())), *self._leaders})
+        found = dict(best_roles(self.feasible, picks, loss) for picks in leaders)
+        return [space.architecture(picks) for picks in sorted(found, key=lambda p: (found[p], p))]
 
     def state_dict(self) -> dict[str, Any]:
         """Everything, the unfinished estimate included."""

@@ -32,7 +32,7 @@ def sm_shapley(
     step: float = 0.1,
     gradient_share: float = 1 / 3,
     grouped: bool = True,
-    proportional: bool = True,
+    proportional: bool | None = None,
     both: bool = False,
     policy_rate: float = 3e-4,
     judged_rows: int = 256,
@@ -40,7 +40,8 @@ def sm_shapley(
     """SM-ShapNAS: as shapley, with samples by group, after a start by gradients.
 
     Operations tagged `sparse` have `sparse_samples` permutations, everybody else `normal_samples`,
-    on spaces without such tags too; without `grouped` all have their mean. Unless one of the two
+    on spaces without such tags too; without `grouped` all have their mean, and keep it unless
+    `proportional` is asked for. Unless one of the two
     is given, they are the paper's 60 and 20 where at least three estimates then take at most about
     6 evaluations for each weight step, and else fewer, in the same ratio and not below 2; and
     there are no more estimates than that allows. Adam's rate and weight decay are the paper's.
@@ -65,7 +66,8 @@ def sm_shapley(
         samples, estimates = _dealt(players, sparse, counts), None
     else:
         samples, estimates = _affordable(problem, players, sparse, counts)
-    estimate = _grouped(players, samples, rows, proportional=proportional)
+    by_weight = grouped if proportional is None else proportional
+    estimate = _grouped(players, samples, rows, proportional=by_weight)
     tables = problem.tables or (tuple(range(len(space.decisions))),)
     moves = ShapleyStep(blocks_of("table", players.decisions, tables), 0.0, step)
     rng = problem.rng()
