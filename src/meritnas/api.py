@@ -12,6 +12,7 @@ from meritnas.child.network_credit import NetworkExplanation
 from meritnas.data.bundle import outline_table
 from meritnas.data.image_bundle import outline_images
 from meritnas.data.image_source import ImageData, ImageSource, is_image_data, load_images
+from meritnas.data.modality_arrays import Values
 from meritnas.data.modality_bundle import outline_modalities
 from meritnas.data.modality_source import ModalitySource, load_modalities
 from meritnas.data.source import Source, load_source
@@ -41,7 +42,7 @@ from meritnas.space.space import HyphenText
 Images: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Images [n, h, w] or [n, h, w, channels], and their labels [n]."""
 
-Given: TypeAlias = str | Path | pd.DataFrame | Images | Mapping[str, np.ndarray]
+Given: TypeAlias = str | Path | pd.DataFrame | Images | Mapping[str, Values]
 Modalities: TypeAlias = Sequence[str] | Mapping[str, Sequence[str]]
 
 
@@ -129,8 +130,8 @@ def search(
         data: a bundled name; a table (CSV, TSV, Parquet, gz, or a data frame); images (a folder
             with a folder for each class, npz, idx, CIFAR's files, or a pair of arrays); with the
             space "recurrent" a text (a file, or a folder with train, valid and test files); with
-            the space "fusion" several modalities (an npz or a dict with an array for each, or a
-            table with groups of columns).
+            the space "fusion" several modalities (an npz with an array for each, a dict with an
+            array or a data frame for each, or a table with groups of columns).
         target: the column to predict; images have their classes.
         space: one of `meritnas list spaces`, or a `tabular_space(...)`, `nasbench201_space(...)`
             or `darts_space(...)` whose inputs and outputs fit the data.

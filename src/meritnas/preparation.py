@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
 import pandas as pd
 
 from meritnas.child.predictor import read_preprocessing
@@ -13,6 +12,7 @@ from meritnas.child.scaling import ScalingChoice, choose_scaling
 from meritnas.data.bundle import AnyBundle, Outline, outline_table
 from meritnas.data.image_bundle import encode_images, outline_images
 from meritnas.data.image_source import ImageData, ImageSource, load_images
+from meritnas.data.modality_arrays import Values
 from meritnas.data.modality_bundle import encode_modalities, outline_modalities
 from meritnas.data.modality_source import ModalityData, ModalitySource, load_modalities
 from meritnas.data.source import Source, load_source
@@ -27,8 +27,8 @@ from meritnas.search.setup import encode_within, make_family
 from meritnas.search.store import RunStore
 
 AnySource: TypeAlias = Source | ImageSource | TextSource | ModalitySource
-AnyData: TypeAlias = pd.DataFrame | ImageData | Mapping[str, np.ndarray]
-"""What a run can be given in memory: a table, images and labels, or arrays by modality."""
+AnyData: TypeAlias = pd.DataFrame | ImageData | Mapping[str, Values]
+"""What a run can be given in memory: a table, images and labels, or arrays and tables by modality."""
 
 
 @dataclass(frozen=True)

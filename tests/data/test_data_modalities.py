@@ -180,6 +180,76 @@ def test_what_counts_as_written_text() -> None:
     assert torch.equal(encoder.transform(load_views(frame, encoder.columns)), inputs)
 
 
+def test_a_table_beside_arrays() -> None:
+    facts = table()[["age", "city"]].set_index(np.arange(N)[::-1])
+    data = {**arrays(), "facts": facts, "said": table()[["review"]]}
+    source = load_modalities(data, "y", ["photo", "facts", "said"])
+    assert isinstance(source.views["facts"], pd.DataFrame)
+    assert isinstance(source.views["said"], pd.Series)
+    encoder, inputs = everything(source.views)
+    # An age; for a city the places of missing, Oslo and Rome.
+    assert encoder.layout.modalities[1] == ("facts", ((4,),))
+    assert torch.equal(again(encoder).transform(load_views(data, encoder.columns)), inputs)
+    # New texts are texts however few they are.
+    some = {"photo": data["photo"][:2], "facts": facts[:2].assign(more=1), "said": data["said"][:2]}
+    assert torch.equal(encoder.transform(load_views(some, encoder.columns)), inputs[:2])
+    changed = {**data, "facts": facts.assign(city="Oslo")}
+    found = load_modalities(changed, "y", ["photo", "facts", "said"])
+    assert found.fingerprint != source.fingerprint
+    with pytest.raises(DataError, match="'facts' has 59 where the others have 60"):
+        load_modalities({**data, "facts": facts[1:]}, "y")
+
+
+def test_columns_of_two_levels_are_groups() -> None:
+    frame = table()
+    levels = [("place", "city"), ("place", "x"), ("person", "age"), ("liked", "")]
+    flat = frame[["city", "gps.x", "age", "liked"]]
+    source = load_modalities(flat.set_axis(pd.MultiIndex.from_tuples(levels), axis=1), "liked")
+    assert source.name == "frame"
+    assert {name: list(view) for name, view in source.views.items()} == {
+        "place": ["city", "x"],
+        "person": ["age"],
+    }
+    assert source.target.tolist() == frame["liked"].tolist()
+
+
+def test_columns_of_lists_are_vectors(tmp_path: Path) -> None:
+    numbers = RNG.random((N, 3))
+    cells: list[list[float] | None] = [*numbers.tolist()]
+    cells[4] = None
+    frame = table().assign(emb=cells, **{"video.0": numbers[:, :2].tolist()})
+    frame.to_parquet(tmp_path / "t.parquet")
+    for data in (frame, tmp_path / "t.parquet"):
+        source = load_modalities(data, "liked")
+        assert list(source.views) == ["review", "table", "gps", "emb", "video"]
+        assert source.notes == ("of 60 rows, 1 have no 'emb'",)
+        encoder, inputs = everything(source.views)
+        assert encoder.layout.modalities[3:] == (("emb", ((3,),)), ("video", ((2,),)))
+        np.testing.assert_array_equal(source.views["emb"][5], numbers[5])
+        assert torch.equal(again(encoder).transform(load_views(data, encoder.columns)), inputs)
+    named = load_modalities(frame, "liked", {"emb": "emb", "facts": ["age"]})
+    assert list(named.views) == ["emb", "facts"]
+    with pytest.raises(DataError, match=r"'other' is given emb, .*their own names: emb, video;"):
+        load_modalities(frame, "liked", {"other": ["emb"]})
+    with pytest.raises(DataError, match="'video' has columns of lists and other columns"):
+        load_modalities(frame.assign(**{"video.1": 1}), "liked")
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ([1.0], "the lists in the column 'emb' are 1, 2 long"),
+        (7, "the column 'emb' holds 7 besides lists of numbers"),
+        ([1.0, "a"], "lists that are not all of numbers"),
+    ],
+)
+def test_lists_that_are_no_vector(cell: object, words: str) -> None:
+    cells: list[object] = [[1.0, 2.0]] * N
+    cells[5] = cell
+    with pytest.raises(DataError, match=words):
+        load_modalities(table().assign(emb=cells), "liked")
+
+
 def test_choosing_modalities() -> None:
     assert list(load_modalities(arrays(), "y", ["words", "sound"]).views) == ["words", "sound"]
     assert list(load_modalities(table(), "liked", ["gps"]).views) == ["gps"]
@@ -250,7 +320,10 @@ def test_samples_without_a_modality() -> None:
     data["words"] = np.array(texts(), dtype=object)
     data["words"][[2, 6, 7]] = [None, "", "  "]
     source = load_modalities(data, "y", ["sound", "photo", "words"])
-    assert source.notes == ("1 of 60 rows without any modality are left out",)
+    assert source.notes == (
+        "1 of 60 rows without any modality are left out",
+        "of 59 rows, 1 have no 'sound', 1 have no 'photo', 2 have no 'words'",
+    )
     assert len(source.target) == N - 1
     views = load_modalities(data, "y").views
     encoder, inputs = everything(views)
@@ -471,6 +544,9 @@ def test_several_labels_in_an_array(tmp_path: Path) -> None:
     fewer = load_modalities({**arrays(), "y": gaps}, "y")
     assert fewer.notes == ("1 of 60 rows without a target are left out",)
     np.testing.assert_array_equal(fewer.target, np.delete(LABELS, 4, axis=0))
+    lists = load_modalities({**arrays(), "y": rows_of_labels()}, "y")
+    assert lists.target.columns.tolist() == sorted(NAMES)
+    np.testing.assert_array_equal(lists.target[NAMES], LABELS)
     kept = load_modalities({**arrays(), "y": LABELS, "test": np.arange(N) >= 48}, "y")
     split = outline_modalities(kept, seed=0).split
     assert split.test.tolist() == list(range(48, N))

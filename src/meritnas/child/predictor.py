@@ -15,6 +15,7 @@ from meritnas.data.bundle import AnyEncoder
 from meritnas.data.encoder import TableEncoder
 from meritnas.data.image_encoder import ImageEncoder
 from meritnas.data.image_formats import ImageData
+from meritnas.data.modality_arrays import Values
 from meritnas.data.modality_encoder import ModalityEncoder
 from meritnas.data.modality_source import load_views
 from meritnas.data.pictures import read_pictures
@@ -25,9 +26,9 @@ from meritnas.search.settings import SearchSettings
 from meritnas.search.setup import make_family
 from meritnas.search.store import RunStore
 
-NewData: TypeAlias = pd.DataFrame | ImageData | np.ndarray | Mapping[str, np.ndarray]
+NewData: TypeAlias = pd.DataFrame | ImageData | np.ndarray | Mapping[str, Values]
 """A table; pictures: a file, a folder, an array uint8 [n, h, w] or [n, h, w, channels]; or arrays
-by modality."""
+and tables by modality."""
 
 
 @dataclass(frozen=True)

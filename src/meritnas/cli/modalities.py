@@ -19,8 +19,8 @@ def parse_modalities(given: Sequence[str]) -> list[str] | dict[str, list[str]]:
                 f"give columns for every --modality or for none, as in text=title,review; got "
                 f"'{text}'"
             )
-        found[name.strip()] = [column.strip() for column in columns.split(",")]
-    return found
+        found.setdefault(name.strip(), []).extend(column.strip() for column in columns.split(","))
+    return {name: list(dict.fromkeys(columns)) for name, columns in found.items()}
 
 
 def parse_backbones(given: Sequence[str], flag: str) -> dict[str, str]:

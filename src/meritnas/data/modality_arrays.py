@@ -4,7 +4,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,9 @@ from meritnas.data.suggest import did_you_mean, listed
 from meritnas.errors import DataError
 
 T = TypeVar("T")
+
+Values: TypeAlias = np.ndarray | pd.DataFrame
+"""An array, or a table beside arrays."""
 
 _FEATURE_AXES = (1, 2, 3, 4)
 
@@ -35,11 +38,12 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         return {name: array(name) for name in archive.files}
 
 
-def array_views(arrays: Mapping[str, np.ndarray], names: Iterable[str] | None) -> dict[str, View]:
+def array_views(arrays: Mapping[str, Values], names: Iterable[str] | None) -> dict[str, View]:
     """Takes arrays as modalities: one each, or features of one where names have a dot.
 
     Args:
         arrays: Name -> values; `video.0` and `video.1` are two features of the modality `video`.
+            A frame is left as it is.
         names: The modalities to take, None for all.
 
     Raises:
@@ -69,9 +73,12 @@ def modality_of(name: str) -> str:
     return before if before and dot and after else name
 
 
-def _view(name: str, members: list[str], arrays: Mapping[str, np.ndarray]) -> View:
+def _view(name: str, members: list[str], arrays: Mapping[str, Values]) -> View:
     if members == [name]:
-        return _whole(name, as_text(np.asarray(arrays[name])))
+        values = arrays[name]
+        if isinstance(values, pd.DataFrame):
+            return values
+        return _whole(name, as_text(np.asarray(values)))
     if name in members:
         others = listed(member for member in members if member != name)
         raise DataError(

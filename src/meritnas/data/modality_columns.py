@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from meritnas.data.list_columns import list_arrays
+from meritnas.data.modality_arrays import array_views, modality_of
 from meritnas.data.modality_view import View, join_texts
 from meritnas.data.suggest import did_you_mean, listed
 from meritnas.data.table_modality import MOST_CATEGORIES
@@ -22,8 +25,9 @@ def column_views(
 ) -> dict[str, View]:
     """Takes the columns of a table as modalities.
 
-    Columns named `group.column` belong to the modality `group`. Of the others, those of written
-    text are a modality each; all that remain are the modality `table`. A column is written text
+    Columns of lists of numbers are arrays (see `array_views`). Columns named `group.column` belong
+    to the modality `group`. Of the others, those of written text are a modality each; all that
+    remain are the modality `table`. A column is written text
     if its values are strings, of more than three words on average, and more of them differ than
     the categories a column keeps (or than half of the rows). A group is written text if all its
     columns are strings and one of them is written text by that rule, from one word on average on;
@@ -36,9 +40,18 @@ def column_views(
     Raises:
         DataError: There is no such modality or column.
     """
+    lists = list_arrays(frame)
     if isinstance(modalities, Mapping):
-        return {name: _group(frame, columns_of(frame, name, c)) for name, c in modalities.items()}
-    found = _find(frame)
+        named = {name: columns_of(frame, name, c) for name, c in modalities.items()}
+        return {name: _named(name, frame[columns], lists) for name, columns in named.items()}
+    found = _find(frame.drop(columns=list(lists)))
+    whole = array_views(lists, None)
+    both = next((name for name in whole if name in found), None)
+    if both is not None:
+        raise DataError(
+            f"the modality '{both}' has columns of lists and other columns; name them differently"
+        )
+    found.update(whole)
     if modalities is None:
         return found
     wanted = list(dict.fromkeys(modalities))
@@ -88,16 +101,30 @@ def _find(frame: pd.DataFrame) -> dict[str, View]:
             "are called; rename the column"
         )
     texts: dict[str, View] = {column: join_texts(frame[[column]]) for column in written}
-    return {**texts, **{name: _group(frame, columns) for name, columns in groups.items()}}
+    return {**texts, **{name: text_or_table(frame[own]) for name, own in groups.items()}}
 
 
-def _group(frame: pd.DataFrame, columns: list[str]) -> View:
-    """Columns that belong together, as text or as a table."""
-    every = [frame[column] for column in columns]
+def _named(name: str, frame: pd.DataFrame, lists: Mapping[str, np.ndarray]) -> View:
+    """The columns that a user groups; lists keep their own names, by which new data is read."""
+    if not any(column in lists for column in frame.columns):
+        return text_or_table(frame)
+    own = {column: array for column, array in lists.items() if modality_of(column) == name}
+    if set(own) != set(frame.columns):
+        raise DataError(
+            f"the modality '{name}' is given {listed(frame.columns)}, but columns of lists are "
+            f"modalities by their own names: {listed(dict.fromkeys(map(modality_of, lists)))}; "
+            "rename the columns"
+        )
+    return array_views(own, None)[name]
+
+
+def text_or_table(frame: pd.DataFrame) -> View:
+    """Columns that belong together, as text if that is what they hold."""
+    every = [values for _, values in frame.items()]
     written = any(_is_written(values, _WORDS_OF_A_GROUP) for values in every)
     if written and all(_is_text(values) for values in every):
-        return join_texts(frame[columns])
-    return frame[columns]
+        return join_texts(frame)
+    return frame
 
 
 def _is_text(values: pd.Series) -> bool:

@@ -5,28 +5,34 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from meritnas.data.modality_arrays import array_views, as_text, modality_of, read_arrays
-from meritnas.data.modality_columns import column_views
+from meritnas.data.list_columns import list_arrays
+from meritnas.data.modality_arrays import Values, array_views, modality_of, read_arrays
+from meritnas.data.modality_columns import column_views, text_or_table
 from meritnas.data.modality_encoder import same_rows
+from meritnas.data.modality_target import target_values
 from meritnas.data.modality_view import View, present_rows, take_rows
-from meritnas.data.multilabel import array_frame, label_frame, label_lists
+from meritnas.data.multilabel import label_frame, label_lists
 from meritnas.data.source import fingerprint, load_table
 from meritnas.data.suggest import did_you_mean, listed
 from meritnas.errors import DataError
 
-ModalityData: TypeAlias = str | Path | pd.DataFrame | Mapping[str, np.ndarray]
-"""The path of a NumPy archive or of a table, a frame, or arrays by name."""
+InMemory: TypeAlias = pd.DataFrame | Mapping[str, Values]
+"""A frame, or arrays and tables by name."""
+ModalityData: TypeAlias = str | Path | InMemory
+"""The path of a NumPy archive or of a table, or what is in memory already."""
 Modalities: TypeAlias = Iterable[str] | Mapping[str, str | Sequence[str]]
 """Names of modalities; or of a table, name -> columns."""
 
 _ARCHIVE = ".npz"
 _TEST = "test"
 _NAMES = "_names"
+_APART = "y"
+"""What a target is called that comes without a name."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +80,15 @@ def load_modalities(
     """Loads samples of several modalities.
 
     Of arrays, each but the target is a modality (see `array_views`): numbers [n, columns] a vector,
-    [n, h, w] or with 1 or 3 channels a picture, strings [n] written text. A boolean array `test`
-    says which samples are kept for testing. Of a table, see `column_views`.
+    [n, h, w] or with 1 or 3 channels a picture, strings [n] written text; so is a frame among them,
+    as a table or as text. A boolean array `test` says which samples are kept for testing. Of a
+    table, see `column_views`; where its columns have two levels, the first is the modality.
 
     Several labels a row: an array [n, labels] of 0 and 1, with their names in an array
     `<target>_names`; or lists of text, or text with `|` between labels.
 
     Args:
-        data: The path of an .npz file or a table, arrays by name, or a frame.
+        data: The path of an .npz file or a table, arrays and frames by name, or a frame.
         target: The array or column to predict.
         modalities: Names of the modalities to take, None for all; or of a table, name -> columns.
 
@@ -97,10 +104,55 @@ def load_modalities(
     else:
         name, location = _place(data)
         found = _from_arrays(arrays, target, modalities, location or name)
-    if not found.views:
-        raise DataError(f"{location or name} has nothing besides its target; add a modality")
-    same_rows([(f"target {target}", found.target), *found.views.items()])
     return _source(name, location, found)
+
+
+def take_modalities(
+    data: InMemory, target: Any, modalities: Modalities | None = None
+) -> ModalitySource:
+    """Takes samples whose target is given apart, so that no name has a meaning of its own.
+
+    Args:
+        data: Arrays and frames by name, or a frame, each without the target.
+        target: As `target_values` takes it.
+        modalities: As for `load_modalities`.
+
+    Raises:
+        DataError: The data, the target or a modality cannot be used.
+    """
+    arrays = _arrays(data)
+    if arrays is None:
+        assert not isinstance(data, Mapping)
+        views = column_views(load_table(data).frame, modalities)
+    else:
+        views = _array_modalities(arrays, modalities)
+    return _source(*_place(data), _Found(views, target_values(target, _APART)))
+
+
+def load_target(
+    data: ModalityData, target: str, labels: Sequence[str] = ()
+) -> pd.Series | pd.DataFrame | None:
+    """Loads what data says about the target, of every sample; None if it says nothing.
+
+    Args:
+        data: As for `load_modalities`.
+        target: The array or column.
+        labels: The names of several labels, for an array that comes without.
+
+    Raises:
+        DataError: The data cannot be found or used.
+    """
+    arrays = _arrays(data)
+    if arrays is None:
+        assert not isinstance(data, Mapping)
+        frame = load_table(data).frame
+        return frame[target] if target in frame.columns else None
+    if target not in arrays:
+        return None
+    values, names = arrays[target], _label_names(arrays, target)
+    if names is None and values.ndim == 2 and values.shape[1] == len(labels):
+        names = np.array(labels)
+    return target_values(values, target, names)
 
 
 def load_views(data: ModalityData, columns: Mapping[str, Sequence[str]]) -> dict[str, View]:
@@ -115,7 +167,8 @@ def load_views(data: ModalityData, columns: Mapping[str, Sequence[str]]) -> dict
     """
     arrays = _arrays(data)
     if arrays is not None:
-        return array_views({n: a for n, a in arrays.items() if modality_of(n) in columns}, None)
+        views = array_views({n: a for n, a in arrays.items() if modality_of(n) in columns}, None)
+        return {name: _known_columns(view, columns[name]) for name, view in views.items()}
     assert not isinstance(data, Mapping)
     frame = load_table(data).frame
     found: dict[str, View] = {}
@@ -123,25 +176,48 @@ def load_views(data: ModalityData, columns: Mapping[str, Sequence[str]]) -> dict
         there = [column for column in names if column in frame.columns]
         if there:
             found[name] = frame[there]
-    return found
+    arrays_only = {name for name, names in columns.items() if not names}
+    whole = [column for column in frame.columns if modality_of(column) in arrays_only]
+    return {**found, **array_views(list_arrays(frame[whole]), None)}
 
 
-def _arrays(data: ModalityData) -> dict[str, np.ndarray] | None:
-    """The arrays of data, None for a table."""
+def _known_columns(view: View, columns: Sequence[str]) -> View:
+    """The columns of a frame that an encoder knows; all of a frame that it knows none of."""
+    if not isinstance(view, pd.DataFrame):
+        return view
+    there = [column for column in columns if column in view.columns]
+    return view[there] if there else view
+
+
+def _arrays(data: ModalityData) -> dict[str, Values] | None:
+    """The arrays and frames of data by name, None for a table."""
+    if isinstance(data, pd.DataFrame) and data.columns.nlevels > 1:
+        groups = data.columns.get_level_values(0)
+        own = {group: data.loc[:, groups == group] for group in dict.fromkeys(groups)}
+        data = {group: columns.droplevel(0, axis=1) for group, columns in own.items()}
     if isinstance(data, Mapping):
-        return {str(name): np.asarray(values) for name, values in data.items()}
+        return {str(name): _plain_values(values) for name, values in data.items()}
     if isinstance(data, pd.DataFrame) or not str(data).lower().endswith(_ARCHIVE):
         return None
     path = Path(data).expanduser()
     if not path.is_file():
         raise DataError(f"no file {path}; check the path")
-    return read_arrays(path)
+    return {**read_arrays(path)}
+
+
+def _plain_values(values: Any) -> Values:
+    if isinstance(values, pd.DataFrame):
+        return load_table(values).frame
+    try:
+        return np.asarray(values)
+    except ValueError:  # lists of unequal length, which labels may be
+        return pd.Series(list(values), dtype=object).to_numpy()
 
 
 def _place(data: ModalityData) -> tuple[str, str | None]:
-    """The short name and the location of arrays."""
+    """The short name and the location of arrays, or of what is in memory."""
     if not isinstance(data, str | Path):
-        return "arrays", None
+        return "frame" if isinstance(data, pd.DataFrame) else "arrays", None
     path = Path(data).expanduser().resolve()
     return path.stem, str(path)
 
@@ -155,47 +231,46 @@ def _check_target(target: str, names: Iterable[str], where: str, what: str) -> N
         )
 
 
-def _from_arrays(
-    arrays: dict[str, np.ndarray], target: str, modalities: Modalities | None, where: str
-) -> _Found:
-    _check_target(target, arrays, where, "array")
+def _array_modalities(
+    arrays: Mapping[str, Values], modalities: Modalities | None
+) -> dict[str, View]:
     if isinstance(modalities, Mapping):
         raise DataError(
             "name -> columns is for tables; of arrays name the modalities, and call several arrays "
             "of one modality 'video.0', 'video.1'"
         )
-    answers, names = as_text(arrays[target]), arrays.get(target + _NAMES)
-    if answers.ndim == 2 and answers.shape[1] == 1:
-        answers = answers[:, 0]
+    views = array_views(arrays, modalities)
+    return {
+        name: text_or_table(view) if isinstance(view, pd.DataFrame) else view
+        for name, view in views.items()
+    }
+
+
+def _label_names(arrays: Mapping[str, Values], target: str) -> np.ndarray | None:
+    names = arrays.get(target + _NAMES)
+    return names if isinstance(names, np.ndarray) else None
+
+
+def _from_arrays(
+    arrays: dict[str, Values], target: str, modalities: Modalities | None, where: str
+) -> _Found:
+    _check_target(target, arrays, where, "array")
+    names = _label_names(arrays, target)
+    answers = target_values(arrays[target], target, names)
     test = arrays.get(_TEST)
-    if test is not None and (test.dtype != np.bool_ or test.ndim != 1 or target == _TEST):
+    if not isinstance(test, np.ndarray) or test.dtype != np.bool_ or test.ndim != 1:
         test = None
-    besides = {target, target + _NAMES} | (set() if test is None else {_TEST})
-    views = array_views({n: a for n, a in arrays.items() if n not in besides}, modalities)
+    if target == _TEST:
+        test = None
+    besides = {target} | (set() if names is None else {target + _NAMES})
+    besides |= set() if test is None else {_TEST}
+    views = _array_modalities({n: a for n, a in arrays.items() if n not in besides}, modalities)
     if test is not None and len(test) != len(answers):
         raise DataError(
             f"'{_TEST}' has {len(test):,} rows where the target '{target}' of {where} has "
             f"{len(answers):,}; give one for each"
         )
-    if answers.ndim != 1:
-        return _Found(views, array_frame(answers, names, target), test)
-    return _Found(views, _named(answers, names, target), test)
-
-
-def _named(answers: np.ndarray, names: np.ndarray | None, target: str) -> pd.Series:
-    """The target [n], with names for class numbers where there are any."""
-    kind = object if answers.dtype.kind in "UO" else None
-    values = pd.Series(answers, name=target, dtype=kind)
-    if kind is object:
-        return values.mask(values.isin([""]))
-    if names is None or answers.dtype.kind not in "iu" or not len(answers):
-        return values
-    if answers.min() < 0 or answers.max() >= len(names):
-        raise DataError(
-            f"'{target}_names' has {len(names)} names, but '{target}' holds numbers from "
-            f"{answers.min()} to {answers.max()}; give a name for each from 0 on"
-        )
-    return pd.Series(as_text(names)[answers], name=target, dtype=object)
+    return _Found(views, answers, test)
 
 
 def _from_table(
@@ -206,10 +281,15 @@ def _from_table(
 
 
 def _source(name: str, location: str | None, found: _Found) -> ModalitySource:
-    """Leaves out what cannot be learned from, and says so."""
+    """Leaves out what cannot be learned from, and says so; also what samples lack."""
+    if not found.views:
+        raise DataError(f"{location or name} has nothing besides its target; add a modality")
+    target_name = found.target.columns.name if found.target.ndim == 2 else found.target.name
+    same_rows([(f"target {target_name}", found.target), *found.views.items()])
     missing = found.target.isna().to_numpy()
     answered = ~missing if missing.ndim == 1 else ~missing.any(axis=1)
-    seen = np.logical_or.reduce([present_rows(view) for view in found.views.values()])
+    present = {each: present_rows(view) for each, view in found.views.items()}
+    seen = np.logical_or.reduce([*present.values()])
     kept = answered & seen
     if not kept.any():
         raise DataError(
@@ -223,12 +303,16 @@ def _source(name: str, location: str | None, found: _Found) -> ModalitySource:
     for rows, of in ((~answered, "without a target"), (answered & ~seen, "without any modality")):
         if rows.any():
             notes.append(f"{int(rows.sum()):,} of {len(kept):,} rows {of} are left out")
-    test, told = _kept_for_testing(test, location or name)
+    lacking = {each: int((kept & ~rows).sum()) for each, rows in present.items()}
+    told = [f"{count:,} have no '{each}'" for each, count in lacking.items() if count]
+    if told:
+        notes.append(f"of {int(kept.sum()):,} rows, {listed(told)}")
+    test, for_testing = _kept_for_testing(test, location or name)
     lists = label_lists(target) if isinstance(target, pd.Series) else None
     if lists is not None:
         target = label_frame(lists, str(target.name))
     digest = fingerprint_modalities(views, target, test)
-    return ModalitySource(name, views, target, digest, location, test, (*notes, *told))
+    return ModalitySource(name, views, target, digest, location, test, (*notes, *for_testing))
 
 
 def _kept_for_testing(

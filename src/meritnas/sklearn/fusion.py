@@ -21,7 +21,7 @@ from meritnas.child.train import outputs_of
 from meritnas.data.bundle import Outline
 from meritnas.data.modality_bundle import outline_modalities
 from meritnas.data.modality_encoder import ModalityEncoder
-from meritnas.data.modality_source import ModalitySource, load_modalities, load_views
+from meritnas.data.modality_source import ModalitySource, load_views, take_modalities
 from meritnas.data.multilabel import LABEL_THRESHOLD
 from meritnas.data.split import split_few
 from meritnas.errors import DataError, UsageError
@@ -29,8 +29,6 @@ from meritnas.job import Job, make_config, start
 from meritnas.search.defaults import fusion_settings
 from meritnas.search.store import RunStore
 from meritnas.sklearn.progress import Lines
-
-_TARGET = "y"
 
 
 class NASFusionClassifier(ClassifierMixin, BaseEstimator):
@@ -47,6 +45,7 @@ class NASFusionClassifier(ClassifierMixin, BaseEstimator):
     Attributes:
         architecture_: which features are joined, and how.
         n_params_: its number of parameters.
+        costs_: what it costs by the cost's name.
         module_: the trained network: encoded samples -> logits.
         encoder_: how samples are encoded; `encode(X)` does it.
         classes_: the labels.
@@ -58,6 +57,7 @@ class NASFusionClassifier(ClassifierMixin, BaseEstimator):
         *,
         modalities: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
         max_params: int | None = None,
+        max_flops: int | None = None,
         strategy: str = "sm-shapley",
         channels: int | None = None,
         length: int | None = None,
@@ -68,7 +68,10 @@ class NASFusionClassifier(ClassifierMixin, BaseEstimator):
         epochs: int | None = None,
         minutes: float | None = None,
         class_weight: Literal["balanced"] | None = None,
+        retrain_epochs: int | None = None,
         retrain_seeds: int = 1,
+        finalists: int | None = None,
+        strategy_options: Mapping[str, Any] | None = None,
         validation_fraction: float = 0.2,
         test_fraction: float = 0.1,
         random_state: int | np.random.RandomState | None = None,
@@ -77,6 +80,7 @@ class NASFusionClassifier(ClassifierMixin, BaseEstimator):
     ) -> None:
         self.modalities = modalities
         self.max_params = max_params
+        self.max_flops = max_flops
         self.strategy = strategy
         self.channels = channels
         self.length = length
@@ -87,7 +91,10 @@ class NASFusionClassifier(ClassifierMixin, BaseEstimator):
         self.epochs = epochs
         self.minutes = minutes
         self.class_weight = class_weight
+        self.retrain_epochs = retrain_epochs
         self.retrain_seeds = retrain_seeds
+        self.finalists = finalists
+        self.strategy_options = strategy_options
         self.validation_fraction = validation_fraction
         self.test_fraction = test_fraction
         self.random_state = random_state
@@ -98,13 +105,16 @@ class NASFusionClassifier(ClassifierMixin, BaseEstimator):
         """Search and train.
 
         Args:
-            X: name -> array for each modality (numbers [n, columns], pictures [n, h, w(, c)], texts
-                [n]), or a data frame whose columns are grouped by `modalities`, or by names such as
-                `sensor.mean`; else text columns are modalities of their own and the other columns
-                one.
-            y: labels [n]; or 0 and 1 [n, labels] for several labels a sample.
+            X: name -> array or data frame for each modality (numbers [n, columns], pictures
+                [n, h, w(, c)], texts [n], a table), or a data frame whose columns are grouped by
+                `modalities`, by the first of two levels, or by names such as `sensor.mean`; else
+                text columns and columns of lists of numbers are modalities of their own and the
+                other columns one.
+            y: labels [n]; for several labels a sample 0 and 1 [n, labels], of which a data frame's
+                columns name the labels, or lists of their names.
         """
-        source = load_modalities(_with_target(X, y), _TARGET, self.modalities)
+        _check_samples(X)
+        source = take_modalities(X, y, self.modalities)
         if len(source.target) != len(y):
             raise DataError(
                 f"{len(y) - len(source.target)} samples have no label or no modality; leave them "
@@ -122,6 +132,7 @@ class NASFusionClassifier(ClassifierMixin, BaseEstimator):
         assert isinstance(predictor.encoder, ModalityEncoder)
         self.architecture_ = result.architecture.text
         self.n_params_ = int(result.summary["params"])
+        self.costs_ = dict(result.summary["costs"])
         self.test_ = result.test
         self.module_: nn.Module = predictor.module.cpu().eval()
         self.encoder_ = predictor.encoder
@@ -148,14 +159,14 @@ class NASFusionClassifier(ClassifierMixin, BaseEstimator):
             for name, value in self.get_params(deep=False).items()
             if name in _SETTINGS and value is not None
         }
-        limits = {"params": self.max_params}
-        return {**given, "limits": limits, "strategy_options": {}, "seed": seed}
+        limits = {"params": self.max_params, "flops": self.max_flops}
+        options = dict(self.strategy_options or {})
+        return {**given, "limits": limits, "strategy_options": options, "seed": seed}
 
     def encode(self, X: Mapping[str, Any] | pd.DataFrame) -> torch.Tensor:
         """The samples as `module_` takes them: float32 [n, inputs]."""
         check_is_fitted(self)
-        if not isinstance(X, Mapping | pd.DataFrame):
-            raise UsageError(f"X must be a dict of arrays or a data frame, got {type(X).__name__}")
+        _check_samples(X)
         return self.encoder_.transform(load_views(X, self.encoder_.columns))
 
     def predict_proba(self, X: Mapping[str, Any] | pd.DataFrame) -> np.ndarray:
@@ -184,14 +195,13 @@ _SETTINGS = {
     "epochs",
     "minutes",
     "class_weight",
+    "retrain_epochs",
     "retrain_seeds",
+    "finalists",
     "device",
 }
 
 
-def _with_target(X: Any, y: Any) -> Any:
-    if isinstance(X, Mapping):
-        return {**{str(name): np.asarray(values) for name, values in X.items()}, _TARGET: y}
-    if isinstance(X, pd.DataFrame):
-        return X.reset_index(drop=True).assign(**{_TARGET: np.asarray(y).tolist()})
-    raise UsageError(f"X must be a dict of arrays or a data frame, got {type(X).__name__}")
+def _check_samples(X: object) -> None:
+    if not isinstance(X, Mapping | pd.DataFrame):
+        raise UsageError(f"X must be a dict of arrays or a data frame, got {type(X).__name__}")
