@@ -42,6 +42,13 @@ ARGUMENTS = {
     "tabular_quality": ["wine", "--max-params", "2000", "--strategies", "tabnas,evolution"],
 }
 
+ROWS = {
+    "manas_memory": {"strategy", "cells", "saved_mb", "peak_mb"},
+    "manas_regret": {"method", "sequence", "rounds", "regret", "bound"},
+    "multimodal": {"data", "method", "seed", "noise", "score", "params", "seconds"},
+}
+"""What every row says, where others read it."""
+
 
 def test_every_benchmark_has_a_quick_run() -> None:
     scripts = {path.stem for path in FOLDER.glob("*.py")} - {"scoreboard"}
@@ -83,6 +90,7 @@ def test_quick_run_gives_a_table_and_rows(
     found = json.loads(rows.read_text())
     assert found
     assert all(isinstance(row, dict) and row for row in found)
+    assert all(row.keys() >= ROWS.get(name, set()) for row in found)
 
 
 def test_a_script_runs_by_itself(tmp_path: Path) -> None:
