@@ -13,7 +13,7 @@ from meritnas.child.modality_use import Disturbed, ModalityUse, disturbed_scores
 from meritnas.child.predictor import load_predictor
 from meritnas.data.modality_encoder import ModalityEncoder
 from meritnas.data.noise import Noise
-from meritnas.errors import StoreError, UsageError
+from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.job import Job
 from meritnas.preparation import AnyData
 from meritnas.report.modality_figure import draw_modalities
@@ -69,6 +69,7 @@ def explain_modalities(
         data: the data, if the search was started with data in memory.
         seed: of noise and intervals.
     """
+    whole_number("seed", seed, 0)
     store = RunStore.open(Path(run))
     if not store.has("model.safetensors"):
         raise StoreError(

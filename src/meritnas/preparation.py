@@ -28,7 +28,7 @@ from meritnas.search.store import RunStore
 
 AnySource: TypeAlias = Source | ImageSource | TextSource | ModalitySource
 AnyData: TypeAlias = pd.DataFrame | ImageData | Mapping[str, Values]
-"""What a run can be given in memory: a table, images and labels, or arrays and tables by modality."""
+"""What a run can be given in memory: a table, images and labels, or arrays and tables by name."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import pytest
 from cli_helpers import Outcome
 
 from meritnas.cli.main import main
+from meritnas.cli.modalities import parse_modalities
 
 Command = Callable[..., Outcome]
 
@@ -117,6 +118,48 @@ def test_predictions_are_scored_where_the_target_is_known(knowing: Path, meritna
     assert outcome.out.count("\n") == 8
 
 
+def test_what_else_is_in_a_file_does_not_matter(knowing: Path, meritnas: Command) -> None:
+    new = views(40, seed=1)
+    np.savez("stray.npz", **new, stray=np.zeros((3, 3, 3, 3, 3)))
+    found = json.loads(meritnas("predict", knowing, "stray.npz", "--json").out)
+    assert found["scores"]["accuracy"] > 0.7
+    np.savez("short.npz", **{**new, "label": new["label"][:30]})
+    outcome = meritnas("predict", knowing, "short.npz", "--json")
+    assert json.loads(outcome.out)["scores"] == {}
+    assert "the target 'label' has 30 rows where there are 40 samples" in outcome.err
+    np.savez("bare.npz", label=new["label"])
+    outcome = meritnas("predict", knowing, "bare.npz")
+    assert outcome.code == 2
+    assert "there is none of the modalities picture, sound, noise" in outcome.err
+
+
+def test_several_labels_are_scored_where_they_are_known(meritnas: Command) -> None:
+    data = views(150)
+    label = data.pop("label")
+    bits = np.stack([label % 2, label // 2], axis=1)
+    np.savez("views.npz", **data, label=bits, label_names=np.array(["odd", "high"]))
+    given = ["--architecture", BOTH, "--epochs", "40", "--learning-rate", "0.02", "--seeds", "1"]
+    done("retrain", "views.npz", *SMALL, *given, "--quiet", "--out", "run")
+    swapped = {**data, "label": bits[:, ::-1], "label_names": np.array(["high", "odd"])}
+    scores = []
+    for named in (swapped, {**data, "label": bits}):  # in another order; without names
+        np.savez("new.npz", **named)
+        outcome = meritnas("predict", "run", "new.npz", "--json")
+        assert outcome.code == 0, outcome.err
+        scores.append(json.loads(outcome.out)["scores"])
+    assert scores[0] == scores[1]
+    assert scores[0]["f1_weighted"] > 0.8
+    np.savez("new.npz", **data, label=bits + 1)
+    outcome = meritnas("predict", "run", "new.npz", "--json")
+    assert json.loads(outcome.out)["scores"] == {}
+    assert "not scored: the target 'label' [150, 2] holds 2" in outcome.err.replace("\n", " ")
+
+
+def test_columns_of_a_modality_may_be_given_one_by_one() -> None:
+    given = ["left=a", "right=c", "left=b,a"]
+    assert parse_modalities(given) == {"left": ["a", "b"], "right": ["c"]}
+
+
 def test_the_same_again_after_an_interruption(searched: Path, meritnas: Command) -> None:
     np.savez("views.npz", **views())
     flags = ["--strategy", "sm-shapley", "--max-params", str(LIMIT), "--out", "again", *TINY]
@@ -150,6 +193,9 @@ def test_what_each_modality_is_worth(knowing: Path, meritnas: Command) -> None:
     assert "Shapley value" in shown.out
     assert "speckle" in shown.out
     assert "missing" in shown.out
+    outcome = meritnas("explain", knowing, "--modalities", "--seed", "-3")
+    assert outcome.code == 2
+    assert "seed must be at least 0, got -3" in outcome.err
 
 
 def test_a_table_with_text_and_several_labels(meritnas: Command) -> None:
@@ -166,12 +212,15 @@ def test_a_table_with_text_and_several_labels(meritnas: Command) -> None:
         *["search", "reviews.csv", "--target", "labels", "--space", "fusion", "--strategy"],
         *["random", "--modality", "text=review", "--modality", "table=age", "--channels", "4"],
         *["--length", "2", "--epochs", "2", "--retrain-epochs", "20", "--finalists", "1"],
-        *["--json", "--quiet"],
+        *["--json", "--quiet", "--out", "run"],
     )
     assert outcome.code == 0, outcome.err
     found = json.loads(outcome.out)
     assert found["task"] == "multilabel"
     assert found["test"]["f1_weighted"] > 0.8
+    outcome = meritnas("predict", "run", "reviews.csv", "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["scores"]["f1_weighted"] > 0.8
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from meritnas.child.predictor import NewData, Predictor
     from meritnas.data.modality_encoder import ModalityEncoder
+    from meritnas.data.task import Task
 
 _PIECE = 16_384
 
@@ -129,7 +130,7 @@ class _New(NamedTuple):
 
     data: NewData
     names: list[str] | None
-    truth: pd.Series | None
+    truth: pd.Series | pd.DataFrame | None
     notes: Sequence[str]
 
     def named(self, answers: pd.DataFrame) -> pd.DataFrame:
@@ -153,7 +154,7 @@ def _read(file: str, predictor: Predictor) -> _New:
         truth = _as_classes(pictures.labels, predictor.task.classes)
         return _New(pictures.images, pictures.names, truth, pictures.notes)
     if isinstance(encoder, ModalityEncoder):
-        return _read_modalities(file, encoder, predictor.task.target)
+        return _read_modalities(file, encoder, predictor.task)
     assert isinstance(encoder, TableEncoder)
     if file in BUNDLED:
         frame = load_bundled(file)[0]
@@ -164,19 +165,16 @@ def _read(file: str, predictor: Predictor) -> _New:
     return _New(frame, None, truth, encoder.unfamiliar(frame))
 
 
-def _read_modalities(file: str, encoder: ModalityEncoder, target: str) -> _New:
-    from meritnas.data.modality_encoder import same_rows
-    from meritnas.data.modality_source import load_modalities, load_views
+def _read_modalities(file: str, encoder: ModalityEncoder, task: Task) -> _New:
+    from meritnas.data.modality_source import load_target, load_views
 
     path = Path(file).expanduser()
-    views = load_views(path, encoder.columns)
+    notes = encoder.unfamiliar(load_views(path, encoder.columns))
+    labels = [str(label) for label in task.classes]
     try:
-        truth = load_modalities(path, target).target
-    except DataError:  # there is no target in it
-        truth = None
-    if truth is not None and len(truth) != same_rows(views.items()):
-        truth = None  # some samples have none
-    return _New(path, None, truth, encoder.unfamiliar(views))
+        return _New(path, None, load_target(path, task.target, labels), notes)
+    except DataError as error:
+        return _New(path, None, None, [*notes, f"not scored: {error}"])
 
 
 def _as_classes(labels: pd.Series | None, classes: Sequence[Any]) -> pd.Series | None:
@@ -186,16 +184,21 @@ def _as_classes(labels: pd.Series | None, classes: Sequence[Any]) -> pd.Series |
 
 
 def _scores(
-    predictor: Predictor, outputs: Tensor, truth: pd.Series | None, *, quiet: bool
+    predictor: Predictor, outputs: Tensor, truth: pd.Series | pd.DataFrame | None, *, quiet: bool
 ) -> dict[str, float]:
     """The scores, if there are answers to compare with; they are also said."""
     from meritnas.child.metrics import score
     from meritnas.data.image_encoder import ImageEncoder
 
     task = predictor.task
-    if truth is None or truth.isna().any() or len(truth) < 2:
+    if truth is None or truth.isna().to_numpy().any() or len(truth) < 2:
         return {}
     try:
+        if len(truth) != len(outputs):
+            raise DataError(
+                f"the target '{task.target}' has {len(truth):,} rows where there are "
+                f"{len(outputs):,} samples; give one for each"
+            )
         scores = score(task, outputs, task.encode(truth))
     except DataError as error:
         scores, text = {}, f"note: not scored: {error}"
