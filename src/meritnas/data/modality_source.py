@@ -257,10 +257,8 @@ def _from_arrays(
     _check_target(target, arrays, where, "array")
     names = _label_names(arrays, target)
     answers = target_values(arrays[target], target, names)
-    test = arrays.get(_TEST)
+    test = None if target == _TEST else arrays.get(_TEST)
     if not isinstance(test, np.ndarray) or test.dtype != np.bool_ or test.ndim != 1:
-        test = None
-    if target == _TEST:
         test = None
     besides = {target} | (set() if names is None else {target + _NAMES})
     besides |= set() if test is None else {_TEST}
