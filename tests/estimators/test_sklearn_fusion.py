@@ -174,3 +174,14 @@ def test_bad_input() -> None:
         NASFusionClassifier(**TINY).fit(X, [[0, 1], [1]] * 40)
     with pytest.raises(DataError, match="'target y' has 79"):
         NASFusionClassifier(**TINY).fit(as_frame(X), y[:-1])
+
+
+def test_a_frozen_network_reads_a_modality_first() -> None:
+    X, y = samples()
+    clf = NASFusionClassifier(**TINY, frozen_backbones={"one": "torch.nn:Tanh"}).fit(X, y)
+    again = clone(clf)
+    assert again.frozen_backbones == {"one": "torch.nn:Tanh"}
+    assert clf.encode(X).shape == (len(y), 1 + 4 + 1 + 2)
+    assert clf.predict_proba(X).shape == (len(y), 3)
+    with pytest.raises(UsageError, match="either trained along or frozen"):
+        again.set_params(backbones={"one": "torch.nn:Tanh"}).fit(X, y)

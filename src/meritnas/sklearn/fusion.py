@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import copy
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -65,6 +65,8 @@ class NASFusionClassifier(ClassifierMixin, BaseEstimator):
         steps: int = 1,
         operations: Literal["all", "normal", "sparse", "bm-nas"] = "all",
         sparsity: float = 0.1,
+        backbones: Mapping[str, str | Callable[[], nn.Module]] | None = None,
+        frozen_backbones: Mapping[str, str | Callable[[], nn.Module]] | None = None,
         epochs: int | None = None,
         minutes: float | None = None,
         class_weight: Literal["balanced"] | None = None,
@@ -88,6 +90,8 @@ class NASFusionClassifier(ClassifierMixin, BaseEstimator):
         self.steps = steps
         self.operations = operations
         self.sparsity = sparsity
+        self.backbones = backbones
+        self.frozen_backbones = frozen_backbones
         self.epochs = epochs
         self.minutes = minutes
         self.class_weight = class_weight
@@ -192,6 +196,8 @@ _SETTINGS = {
     "steps",
     "operations",
     "sparsity",
+    "backbones",
+    "frozen_backbones",
     "epochs",
     "minutes",
     "class_weight",
