@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from meritnas import fusion_space
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.cost.terms import Limit
-from meritnas.errors import SpaceError
+from meritnas.cost.terms import CostTerms, Limit
+from meritnas.errors import InfeasibleError, SpaceError
 from meritnas.families.fusion import FusionSpace
+from meritnas.space import new_inputs
 
 
 def family_of(features: int, cells: int, **more: object) -> FusionSpace:
@@ -100,6 +101,58 @@ def test_what_breaks_the_rule_is_explained() -> None:
     for pair in (("a.1", "a.0"), ("cell1", "a.0")):
         with pytest.raises(SpaceError, match="a feature that no cell before it reads"):
             family.parse(text.format(*pair))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize(("features", "cells"), [(5, 2), (7, 3), (6, 1)])
+def test_reading_feature_by_feature_leaves_the_same_architectures(
+    features: int, cells: int, alone: bool, shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make() -> FusionSpace:
+        return family_of(features, cells, shared=shared, unimodal_only=alone, new_inputs=True)
+
+    by_cell = make()
+    assert by_cell.space.order == tuple(range(len(by_cell.space.sizes)))
+    every = FeasibleSet(by_cell.space, {})
+    monkeypatch.setattr(new_inputs, "_FEW_FEATURES", 2)
+    by_feature = make()
+    assert cells == 1 or by_feature.space.order != by_cell.space.order
+    found = FeasibleSet(by_feature.space, {})
+    assert found.count() == by_feature.space.count() == every.count()
+    free = family_of(features, cells, shared=shared, unimodal_only=alone)
+    some = np.array([free.space.picks(free.random(seed)) for seed in range(60)])
+    assert by_feature.space.valid(some).tolist() == by_cell.space.valid(some).tolist()
+    rng = np.random.default_rng(0)
+    logits = [rng.normal(size=size) for size in by_cell.space.sizes]
+    for one, other in zip(found.marginals(logits), every.marginals(logits), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    assert found.best(logits) == every.best(logits)
+    assert by_cell.space.valid(found.condition(logits).sample(200, rng)).all()
+    for one, other in zip(found.reachable(), every.reachable(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_thirty_features_are_searched_with_limits_too() -> None:
+    views = {f"v{k}": [(2,)] for k in range(30)}
+    family = fusion_space(views, 2, 4, 1, 4, 2, operations=["sum", "concat"], new_inputs=True)
+    least = min(family.cost(family.random(seed)) for seed in range(200))
+    cheap = family.feasible(max_params=least)
+    assert cheap.count() == family.space.count() // 2**4
+    scores = [np.arange(size, dtype=float) for size in family.space.sizes]
+    best = cheap.best(scores)
+    assert family.cost(best) == least
+    cells = inputs(family, family.space.picks(best))
+    assert reads_something_new(cells, 30)
+    with pytest.raises(InfeasibleError, match=r"cell4\(.* = sum\("):
+        family.feasible(max_params=least - 1)
+
+
+def test_costs_of_neighbours_do_not_go_with_another_order() -> None:
+    terms = CostTerms(0, (np.ones(2),) * 2, (np.ones((2, 2)),), "parameters")
+    assert terms.read_in((0, 1)) is terms
+    with pytest.raises(SpaceError, match="single decisions only"):
+        terms.read_in((1, 0))
 
 
 def test_too_many_combinations_are_refused_in_words() -> None:

@@ -18,13 +18,17 @@ class DiagramTooLarge(Exception):
 
 
 def build_diagram(
-    costs: Sequence[ReducedCost], max_transitions: int, rule: Levels | None = None
+    costs: Sequence[ReducedCost],
+    max_transitions: int,
+    order: tuple[int, ...],
+    rule: Levels | None = None,
 ) -> Diagram:
     """The minimal diagram of all valid architectures whose reduced costs stay within their slack.
 
     Args:
-        costs: one for each limit, all over the same decisions.
+        costs: one for each limit, all over the same decisions, as these are read.
         max_transitions: the most entries that a level may hold before states are merged.
+        order: the numbers of the decisions, as they are read.
         rule: what makes an architecture valid; None where everything does.
 
     Raises:
@@ -34,7 +38,7 @@ def build_diagram(
         rule = tuple(np.zeros((1, step.shape[1]), dtype=np.int64) for step in costs[0].steps)
     merged = _merge_equal_states(_forward_levels(costs, rule, max_transitions))
     # Numbers of the size that numpy indexes with, so that no pass has to convert them.
-    return Diagram(tuple(level.astype(np.intp) for level in merged))
+    return Diagram(tuple(level.astype(np.intp) for level in merged), order)
 
 
 def _forward_levels(

@@ -23,9 +23,12 @@ class Diagram:
         levels: for each decision an integer array [states, options]: the state of the next level
             that an option leads to; the number of states of the next level means that it fits no
             more. Level 0 has one state, and so has the level after the last decision.
+        order: the number of each level's decision. What goes in and comes out, rows and picks,
+            is by these numbers.
     """
 
     levels: tuple[np.ndarray, ...]
+    order: tuple[int, ...]
 
     @property
     def transitions(self) -> int:
@@ -48,7 +51,11 @@ class Diagram:
         kept = []
         for i, level in enumerate(self.levels):
             kept.append(np.flatnonzero((level != self.states_after(i)).any(axis=0)))
-        return kept
+        return self.by_number(kept)
+
+    def by_number(self, rows: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """What there is for each level, in the order of decisions."""
+        return [rows[k] for k in np.argsort(self.order)]
 
     def states_after(self, i: int) -> int:
         """The number of states after decision i, which is also the mark of a dead transition."""
@@ -57,9 +64,10 @@ class Diagram:
     def condition(self, log_probs: Sequence[np.ndarray]) -> PathLaw:
         """The law of a path whose options are drawn independently, given that the path exists."""
         spread = sum(float(row.max() - row.min()) for row in log_probs)
+        read = [log_probs[i] for i in self.order]
         if spread < _SAFE_SPREAD:
-            return self._condition_linear([np.exp(row) for row in log_probs])
-        return self._condition_log(log_probs)
+            return self._condition_linear([np.exp(row) for row in read])
+        return self._condition_log(read)
 
     def _condition_linear(self, probs: Sequence[np.ndarray]) -> PathLaw:
         ahead = np.array([1.0, 0.0])
@@ -95,16 +103,17 @@ class Diagram:
         """The path with the largest sum of scores, one row of scores for each decision."""
         ahead = np.array([0.0, -np.inf])
         sums: list[np.ndarray] = []
-        for level, row in zip(reversed(self.levels), reversed(scores), strict=True):
+        read = [scores[i] for i in self.order]
+        for level, row in zip(reversed(self.levels), reversed(read), strict=True):
             step = ahead.take(level) + row
             ahead = np.append(step.max(axis=1), -np.inf)
             sums.append(step)
-        state, picks = 0, []
+        state, picks = 0, [0] * len(self.levels)
         for i, (level, step) in enumerate(zip(self.levels, reversed(sums), strict=True)):
             alive = level[state] != self.states_after(i)
             # A feasible option may score minus infinity; a dead one must lose even to that.
             pick = int(np.argmax(np.where(alive, np.maximum(step[state], -1e300), -np.inf)))
-            picks.append(pick)
+            picks[self.order[i]] = pick
             state = int(level[state, pick])
         return tuple(picks)
 
@@ -115,8 +124,8 @@ class PathLaw:
 
     Attributes:
         diagram: the feasible architectures.
-        steps: for each decision an array [states, options]: the probability of each option at
-            each state, given feasibility.
+        steps: for each level an array [states, options]: the probability of each option at each
+            state, given feasibility.
         log_probability: log P(V), the log of the probability that an unconditional draw fits.
     """
 
@@ -134,7 +143,7 @@ class PathLaw:
             rows.append(flow.sum(axis=0))
             size = self.diagram.states_after(i)
             visits = np.bincount(level.ravel(), weights=flow.ravel(), minlength=size + 1)[:size]
-        return rows
+        return self.diagram.by_number(rows)
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Independent draws as a pick matrix [n, decisions]; every one is feasible."""
@@ -145,6 +154,7 @@ class PathLaw:
             marks = rng.random(n) * rows[:, -1]
             # The first option whose cumulated probability exceeds the mark has itself probability
             # above zero, so rounding can never pick a dead option.
-            picks[:, i] = (rows <= marks[:, None]).sum(axis=1)
-            states = level[states, picks[:, i]]
+            chosen = (rows <= marks[:, None]).sum(axis=1)
+            picks[:, self.diagram.order[i]] = chosen
+            states = level[states, chosen]
         return picks

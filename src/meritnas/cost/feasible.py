@@ -10,7 +10,6 @@ from meritnas.cost.reduced import ReducedCost, cheapest, reduce_cost
 from meritnas.cost.terms import CostTerms, Limit
 from meritnas.errors import InfeasibleError, SpaceError
 from meritnas.space.architecture import Architecture
-from meritnas.space.rule import Levels
 from meritnas.space.space import HyphenText, Space
 
 _MAX_TRANSITIONS = 12_000_000
@@ -45,10 +44,10 @@ class FeasibleSet:
         for limit, terms in zip(self.limits, self._terms, strict=True):
             _check_limit(space, limit, terms)
         reduced = [
-            reduce_cost(terms, limit.maximum)
+            reduce_cost(terms.read_in(space.order), limit.maximum)
             for limit, terms in zip(self.limits, self._terms, strict=True)
         ] or [_no_cost(space)]
-        self.diagram, self._reduced = _fit(reduced, max_transitions, space.levels)
+        self.diagram, self._reduced = _fit(reduced, max_transitions, space)
         if not len(self.diagram.levels[0]):
             found = "no architecture" if self.exact else f"no architecture found ({self.note}) that"
             raise InfeasibleError(
@@ -158,11 +157,12 @@ def _log_softmax(row: np.ndarray) -> np.ndarray:
 
 
 def _check_limit(space: Space, limit: Limit, terms: CostTerms) -> None:
-    least, picks = cheapest(terms, space.levels)
+    least, read = cheapest(terms.read_in(space.order), space.levels)
     if limit.maximum < least:
         fixed = ""
         if 2 * terms.constant > least:
             fixed = f" ({terms.text(terms.constant)} of them in every network{_less(space, terms)})"
+        picks = [read[k] for k in np.argsort(space.order)]
         raise InfeasibleError(
             f"the limit of {terms.text(limit.maximum)} {terms.unit} is below the cheapest network, "
             f"{space.architecture(picks)} with {terms.text(least)}{fixed}; set the limit to "
@@ -178,12 +178,12 @@ def _less(space: Space, terms: CostTerms) -> str:
 
 
 def _no_cost(space: Space) -> ReducedCost:
-    zeros = tuple(np.zeros(size, dtype=np.int64) for size in space.sizes)
+    zeros = tuple(np.zeros(space.sizes[i], dtype=np.int64) for i in space.order)
     return reduce_cost(CostTerms(0, zeros, (None,) * (len(zeros) - 1), "nothing"), 0)
 
 
 def _fit(
-    costs: Sequence[ReducedCost], max_transitions: int, rule: Levels | None
+    costs: Sequence[ReducedCost], max_transitions: int, space: Space
 ) -> tuple[Diagram, tuple[ReducedCost, ...]]:
     """Build the diagram, on a coarser grid where it would be too large, loosest limit first.
 
@@ -193,7 +193,8 @@ def _fit(
     loosest_first = sorted(range(len(current)), key=lambda k: -current[k].tightness)
     while True:
         try:
-            return build_diagram(current, max_transitions, rule), tuple(current)
+            diagram = build_diagram(current, max_transitions, space.order, space.levels)
+            return diagram, tuple(current)
         except DiagramTooLarge:
             loose = [k for k in loosest_first if current[k].slack > _COARSEST_SLACK]
             coarse = loose[0] if loose else max(loosest_first, key=lambda k: current[k].slack)

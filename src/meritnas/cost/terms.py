@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+
+from meritnas.errors import SpaceError
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,17 @@ class CostTerms:
         )
         single = tuple(term[k] for term, k in zip(self.single, kept, strict=True))
         return CostTerms(self.constant, single, pairs, self.unit, self.a_unit)
+
+    def read_in(self, order: Sequence[int]) -> CostTerms:
+        """The same cost of decisions in another order, if no two of them have a term together."""
+        if list(order) == list(range(len(self.single))):
+            return self
+        if any(table is not None for table in self.pair):
+            raise SpaceError(
+                "a rule that reads decisions in an order of its own goes with costs of single "
+                f"decisions only, got {self.unit} of neighbouring ones"
+            )
+        return replace(self, single=tuple(self.single[i] for i in order))
 
     def steps(self) -> tuple[np.ndarray, ...]:
         """The terms as steps along the chain of decisions.

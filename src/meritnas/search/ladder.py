@@ -43,7 +43,7 @@ def ladder(family: Family, limits: Mapping[str, int]) -> list[Rung]:
     network. Where the run's own limit is above the largest network of its space, or where there
     is none, they start from that network.
     """
-    terms = family.costs[COST]
+    terms = family.costs[COST].read_in(family.space.order)
     levels = family.space.levels
     least = cheapest(terms, levels)[0]
     most = -cheapest(terms.scaled(-1, 0, terms.unit), levels)[0]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -25,6 +25,18 @@ class Rule(Protocol):
 
     def levels(self, decisions: Sequence[Decision]) -> Levels:
         """The rule for these decisions."""
+        ...
+
+
+@runtime_checkable
+class OrderedRule(Rule, Protocol):
+    """A rule that reads decisions in an order of its own, because its states are then fewer.
+
+    Its levels are in this order, too.
+    """
+
+    def order(self, decisions: int) -> tuple[int, ...]:
+        """The numbers of all decisions, of which there are so many, as they are read."""
         ...
 
 
@@ -113,18 +125,31 @@ def of_equal_size(levels: Sequence[np.ndarray]) -> Levels:
     )
 
 
-def ways(levels: Levels) -> list[list[int]]:
-    """For each decision, and after the last: how many ways each state leaves to a valid end."""
-    states = levels[0].shape[0]
-    found = [[1] + [0] * (states - 1)]
+def ways(levels: Levels) -> list[np.ndarray]:
+    """For each decision, and after the last: how many ways each state leaves to a valid end.
+
+    Arrays [states] of Python's integers, which hold any number.
+    """
+    ahead = np.zeros(len(levels[0]) + 1, dtype=object)  # -1, what is forbidden, is the last
+    ahead[0] = 1
+    found = [ahead[:-1]]
     for level in reversed(levels):
-        ahead = found[0]
-        found.insert(0, [sum(ahead[s] for s in row if s >= 0) for row in level.tolist()])
-    return found
+        ahead = np.append(ahead[level].sum(axis=1), 0)
+        found.append(ahead[:-1])
+    return found[::-1]
+
+
+def can_be_kept(levels: Levels) -> bool:
+    """Whether there is any way to a valid end."""
+    ahead = np.zeros(len(levels[0]) + 1, dtype=bool)
+    ahead[0] = True
+    for level in reversed(levels):
+        ahead = np.append(ahead[level].any(axis=1), False)
+    return bool(ahead[0])
 
 
 def follows(levels: Levels, picks: np.ndarray) -> np.ndarray:
-    """For a pick matrix [n, decisions], which rows keep the rule: a boolean array [n]."""
+    """For picks [n, decisions] in the levels' order, which rows keep the rule: booleans [n]."""
     state = np.zeros(len(picks), dtype=np.int64)
     fits = np.ones(len(picks), dtype=bool)
     for i, level in enumerate(levels):

@@ -11,7 +11,7 @@ import numpy as np
 from meritnas.errors import SpaceError
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision
-from meritnas.space.rule import Levels, Rule, follows, ways
+from meritnas.space.rule import Levels, OrderedRule, Rule, can_be_kept, follows, ways
 
 
 class TextForm(Protocol):
@@ -68,7 +68,7 @@ class Space:
                     f"the options of decision '{decision.name}' must differ, got {names}; "
                     "remove the repeated ones"
                 )
-        if not self.count():
+        if self.levels is not None and not can_be_kept(self.levels):
             raise SpaceError(f"no architecture keeps the rule of this space: {self.rule}")
 
     @property
@@ -83,18 +83,30 @@ class Space:
 
     @cached_property
     def levels(self) -> Levels | None:
-        """The rule as an automaton; None where there is no rule."""
+        """The rule as an automaton, in the order it reads; None where there is no rule."""
         return None if self.rule is None else self.rule.levels(self.decisions)
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The decisions as the rule reads them: one after the other, unless it has its own way."""
+        if isinstance(self.rule, OrderedRule):
+            return self.rule.order(len(self.decisions))
+        return tuple(range(len(self.decisions)))
+
+    @cached_property
+    def _ways(self) -> list[np.ndarray]:
+        assert self.levels is not None
+        return ways(self.levels)
 
     def count(self) -> int:
         """The number of valid architectures, exactly."""
-        return math.prod(self.sizes) if self.levels is None else ways(self.levels)[0][0]
+        return math.prod(self.sizes) if self.levels is None else int(self._ways[0][0])
 
     def valid(self, picks: np.ndarray) -> np.ndarray:
         """For a pick matrix [n, decisions], which rows keep the rule: a boolean array [n]."""
         if self.levels is None:
             return np.ones(len(picks), dtype=bool)
-        return follows(self.levels, picks)
+        return follows(self.levels, picks[:, self.order])
 
     def architecture(self, picks: Sequence[int] | np.ndarray) -> Architecture:
         """The architecture with these option indices."""
@@ -146,11 +158,10 @@ class Space:
         rng = np.random.default_rng(seed)
         if self.levels is None:
             return self.architecture([int(rng.integers(size)) for size in self.sizes])
-        ahead = ways(self.levels)
-        state, picks = 0, []
-        for level, counts in zip(self.levels, ahead[1:], strict=True):
+        state, picks = 0, [0] * len(self.decisions)
+        for i, level, counts in zip(self.order, self.levels, self._ways[1:], strict=True):
             left = [counts[s] if s >= 0 else 0 for s in level[state].tolist()]
             chances = np.array([n / sum(left) for n in left])
-            picks.append(int(rng.choice(len(left), p=chances)))
-            state = int(level[state, picks[-1]])
+            picks[i] = int(rng.choice(len(left), p=chances))
+            state = int(level[state, picks[i]])
         return self.architecture(picks)
