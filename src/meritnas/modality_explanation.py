@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -22,6 +23,7 @@ from meritnas.search.store import RunStore
 
 FIGURE = "modalities.png"
 TABLE = "modalities.json"
+_WEIGHTS = "model.safetensors"
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,14 @@ class ModalityExplanation:
         use: the worth of each modality.
         disturbed: scores under noise, and with modalities missing.
         figure: where both are drawn.
+        network: a digest of its weights.
     """
 
     metric: str
     use: ModalityUse
     disturbed: tuple[Disturbed, ...]
     figure: Path
+    network: str
 
     def table(self) -> pd.DataFrame:
         """The worth of each modality, a row for each."""
@@ -52,26 +56,29 @@ class ModalityExplanation:
             "nothing": self.use.nothing,
             "modalities": self.use.rows(),
             "disturbed": [asdict(row) for row in self.disturbed],
+            "network": self.network,
         }
 
 
 def explain_modalities(
     run: str | Path,
-    noise: Sequence[Noise] = (),
+    noise: Noise | Sequence[Noise] = (),
     data: AnyData | None = None,
     seed: int = 0,
 ) -> ModalityExplanation:
     """Find out what a run's network makes of its modalities; the run keeps table and figure.
 
+    Scores under noise that were found earlier for the same network stay, unless found anew.
+
     Args:
         run: its folder; a search with the space `fusion` that has ended.
-        noise: kinds of noise to try: gaussian, shot, impulse, speckle.
+        noise: a kind of noise to try, or several: gaussian, shot, impulse, speckle.
         data: the data, if the search was started with data in memory.
         seed: of noise and intervals.
     """
     whole_number("seed", seed, 0)
     store = RunStore.open(Path(run))
-    if not store.has("model.safetensors"):
+    if not store.has(_WEIGHTS):
         raise StoreError(
             f"run {store.folder} has no trained network yet; continue it with: "
             f"meritnas search --resume {store.folder}"
@@ -82,10 +89,16 @@ def explain_modalities(
     layout, task = predictor.encoder.layout, predictor.task
     part = Job.reopen(store, data).bundle.test.to("cpu")
     use = modality_use(predictor.module, task, part, layout, seed)
-    found: tuple[Disturbed, ...] = ()
-    if noise:
-        found = tuple(disturbed_scores(predictor.module, task, part, layout, noise, seed))
-    explained = ModalityExplanation(main_metric(task), use, found, store.folder / FIGURE)
+    network = hashlib.sha256((store.folder / _WEIGHTS).read_bytes()).hexdigest()
+    kinds: Sequence[Noise] = (noise,) if isinstance(noise, str) else noise
+    found: list[Disturbed] = []
+    if kinds:
+        found = disturbed_scores(predictor.module, task, part, layout, kinds, seed)
+    anew = {row.disturbance for row in found}
+    kept = [row for row in _earlier(store, network) if row.disturbance not in anew]
+    explained = ModalityExplanation(
+        main_metric(task), use, (*kept, *found), store.folder / FIGURE, network
+    )
     plain = explained.to_json()
     store.write_json(TABLE, plain)
     store.write_figure(
@@ -94,3 +107,13 @@ def explain_modalities(
     )
     report_at_end(store.folder)
     return explained
+
+
+def _earlier(store: RunStore, network: str) -> list[Disturbed]:
+    """The scores under noise that the run has of this network."""
+    if not store.has(TABLE):
+        return []
+    table = store.read_json(TABLE)
+    if table.get("network") != network:
+        return []
+    return store.decode(TABLE, lambda plain: [Disturbed(**row) for row in plain["disturbed"]])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import pandas as pd
 import pytest
 from cli_helpers import Outcome
 
+from meritnas import explain_modalities
 from meritnas.cli.main import main
 from meritnas.cli.modalities import parse_modalities
+from meritnas.search.store import RunStore
 
 Command = Callable[..., Outcome]
 
@@ -196,6 +199,32 @@ def test_what_each_modality_is_worth(knowing: Path, meritnas: Command) -> None:
     outcome = meritnas("explain", knowing, "--modalities", "--seed", "-3")
     assert outcome.code == 2
     assert "seed must be at least 0, got -3" in outcome.err
+
+
+def test_scores_under_noise_stay_while_the_network_does(
+    knowing: Path, tmp_path: Path, meritnas: Command
+) -> None:
+    run = tmp_path / "kept"
+    shutil.copytree(knowing, run)
+    (run / "modalities.json").unlink(missing_ok=True)
+
+    def kinds() -> list[str]:
+        rows = json.loads((run / "modalities.json").read_text())["disturbed"]
+        return [row["disturbance"] for row in rows]
+
+    first = explain_modalities(run, "gaussian")
+    assert set(kinds()) == {"gaussian", "missing"}
+    assert meritnas("explain", run, "--modalities").code == 0
+    assert explain_modalities(run).disturbed == first.disturbed
+    explain_modalities(run, ["shot"])
+    assert set(kinds()) == {"gaussian", "shot", "missing"}
+    assert kinds().count("missing") == 4  # found anew, not twice
+    store = RunStore.open(run)
+    weights, about = store.read_weights("model.safetensors")
+    other = {name: tensor * 1.5 for name, tensor in weights.items()}
+    store.write_weights("model.safetensors", other, about)
+    assert explain_modalities(run).disturbed == ()
+    assert kinds() == []
 
 
 def test_a_table_with_text_and_several_labels(meritnas: Command) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,20 +8,22 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from meritnas.child.resampled_scores import resampled_scores
 from meritnas.child.train import outputs_of
-from meritnas.credit.shapley import shapley_values
+from meritnas.credit.shapley import ShapleyValues, shapley_values
 from meritnas.data.bundle import Part
 from meritnas.data.noise import LEVELS, Noise, add_noise, drop_modalities
 from meritnas.data.row_layout import RowLayout
 from meritnas.data.task import Task
-from meritnas.errors import UsageError
 
 CHANCES = (0.1, 0.2, 0.3)
 """How often a sample loses a modality (SM-ShapNAS, table 10)."""
 
 _RESAMPLES = 200
-_MOST_MODALITIES = 10
 _REACH = (2.5, 97.5)
+_DEVIATIONS = 1.96
+_COALITIONS = 1024
+"""So many are tried: all of up to 10 modalities."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,11 @@ class ModalityUse:
 
     Attributes:
         names: of the modalities.
-        values: [modalities], the Shapley value of each for the score, exact: all coalitions were
-            tried, and who was not in one was taken from all samples.
-        low: [modalities], lower end of the 95 % interval over samples (bootstrap).
+        values: [modalities], the Shapley value of each for the score; who is not in a coalition
+            is taken from all samples. Exact with up to 10 modalities, whose coalitions were all
+            tried; of more, a regression on 1024 coalitions.
+        low: [modalities], lower end of the 95 % interval over samples (bootstrap); where
+            coalitions were drawn, it covers their luck as well.
         high: [modalities], upper end.
         alone: [modalities], the score with one modality only.
         without: [modalities], the score with all others.
@@ -68,42 +71,32 @@ class ModalityUse:
 def modality_use(
     module: nn.Module, task: Task, part: Part, layout: RowLayout, seed: int = 0
 ) -> ModalityUse:
-    """Try a network with every set of modalities.
+    """Try a network with every set of modalities, or with some where there are too many.
 
     Args:
         module: trained.
         task: how good outputs are.
         part: samples that it was not trained on.
         layout: where the modalities stand in a sample.
-        seed: of the bootstrap.
+        seed: of the bootstrap, and of coalitions where not all are tried.
     """
+    scored = _Scored(module, task, part, layout, _resamples(len(part), seed))
+    columns = [_values(scored, number, seed) for number in range(_RESAMPLES + 1)]
+    own = columns[0]
+    low, high = np.percentile([found.values for found in columns[1:]], _REACH, axis=0)
+    luck = _DEVIATIONS * own.stderr  # zeros of exact values
     count = len(layout.names)
-    if count > _MOST_MODALITIES:
-        raise UsageError(
-            f"all sets of modalities are tried, which is possible with at most {_MOST_MODALITIES}; "
-            f"this run has {count}"
-        )
-    coalitions = list(itertools.product((False, True), repeat=count))
-    outputs = {one: outputs_of(module, _with_only(part.inputs, layout, one)) for one in coalitions}
-    own = _scores(outputs, task, part.target)
-    rng = np.random.default_rng(seed)
-    drawn = []
-    for _ in range(_RESAMPLES):
-        rows = torch.from_numpy(rng.integers(len(part), size=len(part))).to(part.target.device)
-        some = {one: found[rows] for one, found in outputs.items()}
-        drawn.append(_values(_scores(some, task, part.target[rows]), layout.names))
-    low, high = np.percentile(np.array(drawn), _REACH, axis=0)
-    everybody, nobody = (True,) * count, (False,) * count
-    single = [tuple(k == number for k in range(count)) for number in range(count)]
+    single = np.eye(count, dtype=bool)
+    every = np.ones(count, dtype=bool)
     return ModalityUse(
         layout.names,
-        _values(own, layout.names),
-        low,
-        high,
-        np.array([own[one] for one in single]),
-        np.array([own[tuple(not here for here in one)] for one in single]),
-        own[everybody],
-        own[nobody],
+        own.values,
+        own.values - np.hypot(own.values - low, luck) if luck.any() else low,
+        own.values + np.hypot(high - own.values, luck) if luck.any() else high,
+        np.array([scored.of(one)[0] for one in single]),
+        np.array([scored.of(~one)[0] for one in single]),
+        float(scored.of(every)[0]),
+        float(scored.of(~every)[0]),
     )
 
 
@@ -172,14 +165,49 @@ def _with_only(inputs: Tensor, layout: RowLayout, coalition: Sequence[bool]) -> 
     return found
 
 
-def _scores(
-    outputs: dict[tuple[bool, ...], Tensor], task: Task, target: Tensor
-) -> dict[tuple[bool, ...], float]:
-    return {one: float(task.score(found, target)) for one, found in outputs.items()}
+class _Scored:
+    """Coalitions and their scores: on the samples, and then on each resample of them."""
+
+    def __init__(
+        self, module: nn.Module, task: Task, part: Part, layout: RowLayout, counts: Tensor
+    ) -> None:
+        self.module = module
+        self.task = task
+        self.part = part
+        self.layout = layout
+        self.counts = counts
+        self._known: dict[bytes, np.ndarray] = {}
+
+    def of(self, coalition: np.ndarray) -> np.ndarray:
+        """[1 + resamples]; a coalition is tried once."""
+        key = coalition.tobytes()
+        if key not in self._known:
+            self._known[key] = self._try(coalition)
+        return self._known[key]
+
+    def _try(self, coalition: np.ndarray) -> np.ndarray:
+        target = self.part.target
+        inputs = _with_only(self.part.inputs, self.layout, coalition.tolist())
+        outputs = outputs_of(self.module, inputs)
+        drawn = resampled_scores(self.task, outputs, target, self.counts.to(target.device))
+        return np.append(float(self.task.score(outputs, target)), drawn.cpu().numpy())
 
 
-def _values(scores: dict[tuple[bool, ...], float], names: Sequence[str]) -> np.ndarray:
+def _resamples(samples: int, seed: int) -> Tensor:
+    """How often each bootstrap resample has each sample [resamples, samples]."""
+    rng = np.random.default_rng(seed)
+    found = np.zeros((_RESAMPLES, samples))
+    for row in found:
+        row += np.bincount(rng.integers(samples, size=samples), minlength=samples)
+    return torch.from_numpy(found)
+
+
+def _values(scored: _Scored, number: int, seed: int) -> ShapleyValues:
+    """Shapley values for one of the scores: the same coalitions are tried for all of them."""
+
     def value(coalitions: np.ndarray) -> np.ndarray:
-        return np.array([scores[tuple(row)] for row in coalitions.tolist()])
+        return np.array([scored.of(row)[number] for row in coalitions])
 
-    return shapley_values(value, list(names), method="exact").values
+    names = scored.layout.names
+    budget = max(_COALITIONS, 4 * len(names))  # a regression needs some for each player
+    return shapley_values(value, names, budget=budget, seed=seed)
