@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -139,7 +140,7 @@ CASES = {
 def bundle_of(
     case: Case, path: Path, seed: int, sizes: Sizes
 ) -> tuple[ModalitySource, Bundle[ModalityEncoder]]:
-    """So many rows of each part, drawn by the seed; classes alike where there is one label."""
+    """So many rows of each part, drawn by the seed from all rows, whatever their classes."""
     source = case.read(path)
     outline = outline_modalities(source, 0)
     rng = np.random.default_rng(seed)
@@ -207,11 +208,9 @@ def params_of(module: nn.Module) -> int:
 
 
 def of_size(make: Callable[[int], nn.Module], params: int) -> nn.Module:
-    """The widest network with at most so many weights."""
-    width = 4
-    while width < 4096 and params_of(make(int(width * 1.25) + 1)) <= params:
-        width = int(width * 1.25) + 1
-    return make(width)
+    """The widest network with at most so many weights, from 4 to 4096 units wide."""
+    widths = range(5, 4097)
+    return make(4 + bisect_right(widths, params, key=lambda width: params_of(make(width))))
 
 
 def trained(
@@ -470,6 +469,8 @@ def main() -> int:
     given = {name: path for name in CASES if (path := getattr(args, name)) is not None}
     if not given:
         parser.error("name at least one data set: --mfeat, --spoken or --reviews")
+    if args.sweep and "mfeat" not in given:
+        parser.error("--sweep is on the six views of digits: name their file with --mfeat")
     with workers(args.jobs, quick=args.quick) as pool:
         if args.sweep:
             jobs = [

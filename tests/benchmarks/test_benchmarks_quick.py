@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from torch import nn
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 CIFAR = ["--images", "images.npz", "--table", "table.csv"]
@@ -108,3 +109,23 @@ def test_a_script_runs_by_itself(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found["case"] == "child"
     assert min(found["saved"]) > 0
+
+
+def test_a_sweep_of_fusion_networks_asks_for_its_data(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.setattr(sys, "argv", ["multimodal", "--sweep", "sparsity", "--spoken", "some.npz"])
+    with pytest.raises(SystemExit):
+        importlib.import_module("multimodal").main()
+    assert "name their file with --mfeat" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("params", [40, 45, 54, 1003])
+def test_networks_of_equal_size_are_as_wide_as_fits(
+    params: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    of_size = importlib.import_module("multimodal").of_size
+    found = of_size(lambda width: nn.Linear(8, width), params)
+    assert found.out_features == max(4, params // 9)

@@ -190,12 +190,32 @@ def test_shared_inputs_are_written_in_their_order() -> None:
         ({"backbones": {"image": "cnv"}}, "must be 'conv' or a function .* did you mean 'conv'"),
         ({"backbones": {"sound": "conv"}}, r"'sound' has \(3, 6\), \(5,\)"),
         ({"backbones": {"sound": lambda: 3}}, "must make a torch Module, got int"),
+        (
+            {"modalities": {"a": (5,), "b": [(2,)]}},
+            r"'a' must have a list of shapes, .* got \(5,\)",
+        ),
+        ({"modalities": {"a": [5], "b": [(2,)]}}, r"such as \[\(5,\)\] .* got \[5\]"),
+        ({"backbones": {"image": nn.Flatten()}}, "a fresh one at every call, got a Flatten itself"),
         ({"backbones": {"image": lambda: nn.Flatten(0)}}, r"must give tensors .* got \(32,\)"),
     ],
 )
 def test_wrong_arguments_are_explained(changes: dict[str, object], words: str) -> None:
     arguments = {"modalities": VIEWS, "outputs": 2, **changes}
     with pytest.raises(SpaceError, match=words):
+        fusion_space(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"channels": 8.5}, "channels must be a whole number, got 8.5"),
+        ({"channels": "8"}, "channels must be a whole number, got '8'"),
+        ({"modalities": {"a": [(5.5,)], "b": [(2,)]}}, "a side of a feature of 'a' must .* 5.5"),
+    ],
+)
+def test_sizes_are_whole_numbers(changes: dict[str, object], words: str) -> None:
+    arguments = {"modalities": VIEWS, "outputs": 2, **changes}
+    with pytest.raises(UsageError, match=words):
         fusion_space(**arguments)  # type: ignore[arg-type]
 
 

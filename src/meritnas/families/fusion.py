@@ -13,7 +13,7 @@ from torch import nn
 from meritnas.cost.terms import CostTerms
 from meritnas.data.row_layout import RowLayout, Shape
 from meritnas.data.suggest import did_you_mean
-from meritnas.errors import SpaceError, UsageError
+from meritnas.errors import SpaceError, UsageError, whole_number
 from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.family import Family, keep, seeded
 from meritnas.families.fusion_backbone import CONV, Backbone, Convolutions, shapes_from
@@ -98,7 +98,7 @@ def fusion_space(
         ("length", length),
         ("kernel", kernel),
     ):
-        if value < 1:
+        if whole_number(name, value) < 1:
             raise SpaceError(f"{name} must be at least 1, got {value}")
     if kernel % 2 == 0:
         raise SpaceError(f"kernel must be odd, got {kernel}; take {kernel - 1} or {kernel + 1}")
@@ -145,10 +145,16 @@ def _layout(modalities: Mapping[str, Sequence[Shape]]) -> RowLayout:
                 f"the name of a modality must not be empty or have any of {' '.join(FORBIDDEN)} or "
                 f"blanks around it, because it is part of texts; got '{name}'"
             )
+        if not isinstance(shapes, Sequence) or any(not isinstance(s, Sequence) for s in shapes):
+            raise SpaceError(
+                f"modality '{name}' must have a list of shapes, one for each of its features, "
+                f"such as [(5,)] for one of 5 columns; got {shapes}"
+            )
         if not shapes:
             raise SpaceError(f"modality '{name}' has no features; give at least one shape")
         for shape in shapes:
-            if not 1 <= len(shape) <= 3 or min(shape) < 1:
+            sides = [whole_number(f"a side of a feature of '{name}'", side) for side in shape]
+            if not 1 <= len(sides) <= 3 or min(sides) < 1:
                 raise SpaceError(
                     f"a feature of '{name}' must have shape (columns,), (channels, length) or "
                     f"(channels, height, width), got {tuple(shape)}"
@@ -171,6 +177,12 @@ def _backbones(
             raise SpaceError(
                 f"a backbone for '{name}', which is no modality;{did_you_mean(name, shapes)} "
                 f"there are {', '.join(shapes)}"
+            )
+        if isinstance(backbone, nn.Module):
+            raise SpaceError(
+                f"the backbone of '{name}' must be a function that makes a torch Module, a fresh "
+                f"one at every call, got a {type(backbone).__name__} itself; give its class, or a "
+                "function that returns one"
             )
         if callable(backbone):
             continue
