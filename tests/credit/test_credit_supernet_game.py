@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from meritnas import darts_space, nasbench201_space, shapley_values, tabular_space
+from meritnas import darts_space, fusion_space, nasbench201_space, shapley_values, tabular_space
+from meritnas.credit.game import Counted
+from meritnas.credit.grouped_shapley import GroupedSampler
 from meritnas.credit.supernet_game import Players, SupernetGame, players_of
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream, joined
@@ -222,3 +227,59 @@ def test_a_lone_option_that_goes_together_with_others_elsewhere_is_named_by_its_
     found = players_of(space)
     assert found.names == ("edge",)
     assert found.options == ((1,),)
+
+
+class Remembered:
+    """A supernet's game on one batch, whose coalitions are scored once each."""
+
+    fixed = True
+
+    def __init__(self, game: SupernetGame) -> None:
+        self.players, self.null = game.players, game.null
+        self._game = game
+        self._known: dict[bytes, float] = {}
+
+    def renew(self) -> None:
+        """The batch stays."""
+
+    def value(self, coalitions: np.ndarray) -> np.ndarray:
+        found = []
+        for row in coalitions | self.null:  # of no consequence, and so scored once
+            key = row.tobytes()
+            if key not in self._known:
+                self._known[key] = float(self._game.value(row[None])[0])
+            found.append(self._known[key])
+        return np.array(found)
+
+
+@pytest.mark.parametrize("sparse", [1, 6])
+def test_grouped_estimates_of_a_fusion_supernet_are_its_exact_values_on_average(
+    sparse: int,
+) -> None:
+    family = fusion_space(
+        {"a": [(3,)], "b": [(2,)]}, 3, 1, 1, 4, 2, operations=["sum", "glu", "sparse_concat"]
+    )
+    probe = probe_of(family, family.layout.width)
+    who = players_of(family.space)
+    heard = np.flatnonzero(~who.null)
+    assert len(heard) == 7  # two edges into the cell, two into its step, three operations
+    game = Remembered(SupernetGame(probe, who, rows_of(family)))
+    exact = np.zeros(len(who.names))
+    for members in itertools.product((False, True), repeat=7):
+        coalition = who.null.copy()
+        coalition[heard] = members
+        size = sum(members)
+        score = game.value(coalition[None])[0]
+        for player, here in zip(heard, members, strict=True):
+            orders = math.comb(6, size - here)
+            exact[player] += (score if here else -score) / (7 * orders)
+    assert (exact[heard] != 0).sum() >= 5
+    samples = np.array([sparse if "sparse" in name else 3 for name in who.names])
+    found = []
+    for seed in range(400):
+        sampler = GroupedSampler(samples, np.random.default_rng(seed))
+        sampler.advance(Counted(game))
+        found.append(sampler.values())
+    spread = np.std(found, axis=0)[heard] / np.sqrt(400)
+    assert (np.abs(np.mean(found, axis=0) - exact)[heard] < 4 * spread + 1e-9).all()
+    assert not np.array(found)[:, who.null].any()

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch.nn import functional as F
 
 from meritnas.errors import SpaceError
@@ -112,6 +114,22 @@ def test_operations_keep_the_shape_and_read_both_inputs(name: str, norms: object
         for norm in (m for m in operation.modules() if isinstance(m, kinds)):
             assert not list(norm.parameters())
             assert not list(norm.buffers())
+
+
+@pytest.mark.parametrize("kernel", [1, 3])
+@pytest.mark.parametrize("name", EVERY)
+def test_gradients_are_those_of_differences(name: str, kernel: int) -> None:
+    """Of both inputs, and of weights unless they are atoms: none flow through an atom's size."""
+    torch.manual_seed(1)
+    operation = make_fusion(name, 4, 3, SEARCHED, l1=0.01, kernel=kernel).double()
+    x, y = (part.double().requires_grad_() for part in pair(3, 4, 3))
+    weights = {} if name in SPARSE else dict(operation.named_parameters())
+
+    def call(x: Tensor, y: Tensor, *values: Tensor) -> Tensor:
+        changed = dict(zip(weights, values, strict=True))
+        return cast(Tensor, functional_call(operation, changed, (x, y)))
+
+    assert torch.autograd.gradcheck(call, (x, y, *weights.values()))
 
 
 def test_sum_adds() -> None:

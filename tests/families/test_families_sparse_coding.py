@@ -57,13 +57,14 @@ def test_analysis_is_the_transpose_of_synthesis(kernel: int) -> None:
 @pytest.mark.parametrize(("seed", "kernel"), [(0, 1), (1, 1), (2, 3)])
 def test_steps_lower_the_objective_and_momentum_lowers_it_faster(seed: int, kernel: int) -> None:
     signals, atoms = problem(seed, kernel=kernel)
-    counts = (1, 2, 5, 20, 400)
+    counts = (1, 2, 5, 20, 200, 400)
     plain, fast = (values(solver, signals, atoms, counts) for solver in (ista, fista))
     assert plain[:2] == pytest.approx(fast[:2], rel=1e-12)
     assert fast[2] < plain[2]
     assert fast[3] < plain[3]
-    assert values(fista, signals, atoms, (1000,))[0] == pytest.approx(fast[4], rel=1e-4)
-    assert values(ista, signals, atoms, (2000,))[0] == pytest.approx(fast[4], rel=1e-3)
+    assert plain[4] == pytest.approx(fast[4], rel=1e-2)
+    assert values(fista, signals, atoms, (1000,))[0] == pytest.approx(fast[5], rel=1e-4)
+    assert values(ista, signals, atoms, (2000,))[0] == pytest.approx(fast[5], rel=1e-3)
     every = values(ista, signals, atoms, tuple(range(1, 20)))
     assert all(after < before for before, after in itertools.pairwise(every))
 
