@@ -13,6 +13,7 @@ from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, Limit
 from meritnas.errors import InfeasibleError, SpaceError
 from meritnas.families.fusion import FusionSpace
+from meritnas.search.fusion_recipes import fusion_cells
 from meritnas.space import new_inputs
 
 
@@ -133,18 +134,18 @@ def test_reading_feature_by_feature_leaves_the_same_architectures(
         np.testing.assert_array_equal(one, other)
 
 
-def test_thirty_features_are_searched_with_limits_too() -> None:
+def test_thirty_modalities_have_a_space_with_as_many_cells_as_is_usual() -> None:
+    cells = fusion_cells("quick", 30)
     views = {f"v{k}": [(2,)] for k in range(30)}
-    family = fusion_space(views, 2, 4, 1, 4, 2, operations=["sum", "concat"], new_inputs=True)
+    family = fusion_space(views, 2, cells, 1, 4, 2, operations=["sum", "concat"], new_inputs=True)
     least = min(family.cost(family.random(seed)) for seed in range(200))
     cheap = family.feasible(max_params=least)
-    assert cheap.count() == family.space.count() // 2**4
+    assert cheap.count() == family.space.count() // 2**cells
     scores = [np.arange(size, dtype=float) for size in family.space.sizes]
     best = cheap.best(scores)
     assert family.cost(best) == least
-    cells = inputs(family, family.space.picks(best))
-    assert reads_something_new(cells, 30)
-    with pytest.raises(InfeasibleError, match=r"cell4\(.* = sum\("):
+    assert reads_something_new(inputs(family, family.space.picks(best)), 30)
+    with pytest.raises(InfeasibleError, match=r"cell5\(.* = sum\("):
         family.feasible(max_params=least - 1)
 
 
