@@ -60,6 +60,9 @@ def test_a_search_on_arrays_keeps_its_limit(found: meritnas.SearchResult) -> Non
     assert found.summary["strategy"] == "advantage"
     assert set(found.test) == {"accuracy", "balanced_error", "log_loss"}
     assert found.history[-1]["leader"] == str(found.architecture)
+    few, many = found.summary["feasible_count"], found.summary["space_count"]
+    assert found.summary["feasible_share"] == few / many < 1
+    assert many == nasbench201_space().useful.space.count() < 5**6
 
 
 def test_the_best_of_several_trainings_is_the_one_with_the_smallest_validation_loss(

@@ -28,7 +28,7 @@ from meritnas.report.page import report_at_end
 from meritnas.report.pareto_figure import draw_pareto
 from meritnas.result import SearchResult
 from meritnas.search.defaults import check_device, usual_epochs
-from meritnas.search.ladder import best_within
+from meritnas.search.ladder import best_within, no_curve
 from meritnas.search.loop import Search, run_search
 from meritnas.search.pace import weight_steps_within
 from meritnas.search.plan import Plan
@@ -140,6 +140,12 @@ class Job:
         found = (*self.prepared.notes, *self.bundle.encoder.warnings, *chosen)
         return [note for note in found if note]
 
+    def _curve_notes(self, rungs: Sequence[object]) -> list[str]:
+        """Why there is no trade-off curve, where one was asked for and has no smaller limit."""
+        if rungs or not self.settings.pareto:
+            return []
+        return [no_curve(self.ground.searched, self.settings.limits)]
+
     def announce(self, store: RunStore, listen: Listener) -> None:
         """Tell where the run is, so that it can be resumed, and what there is to note."""
         listen({"kind": "run", "run": str(store.folder)})
@@ -152,6 +158,8 @@ class Job:
             return favourites_of(store)
         begun, timeless = time.perf_counter(), self.settings.minutes is None
         running = self.new_search(*self._plan(store))
+        for text in self._curve_notes(running.rungs):
+            listen({"kind": "note", "text": text})
         if not store.has("plan.json"):
             store.write_json(
                 "plan.json",
@@ -316,10 +324,11 @@ class Job:
             **self._measured_latency(chosen),
             "feasible_share": ground.feasible.share(),
             "feasible_count": ground.feasible.count(),
-            "space_count": ground.family.space.count(),
+            "space_count": ground.feasible.space.count(),
             "exact": ground.feasible.exact,
-            "notes": self.notes,
+            "notes": [*self.notes, *self._curve_notes(found["ladder"])],
             "data": self.prepared.name,
+            "data_kind": store.config["data"].get("kind", "table"),
             "space": self.settings.space,
             "task": self.bundle.task.kind,
             "scaling": self.prepared.scaling.scaling,

@@ -94,6 +94,23 @@ def test_a_network_that_is_not_on_the_curve_is_refused(
         load_predictor(plain.run, network=plain.architecture.text)
 
 
+def test_a_curve_without_any_smaller_limit_says_why(tmp_path: Path) -> None:
+    heard: list[str] = []
+    few = {**QUICK, "widths": (2, 3), "max_params": 60, "epochs": 1, "retrain_epochs": 1}
+    found = meritnas.search(
+        *("wine",),
+        listen=lambda event: heard.append(event["text"]) if event["kind"] == "note" else None,
+        out=tmp_path / "run",
+        **few,
+    )
+    assert "pareto" not in found.summary
+    (note,) = [text for text in heard if "no trade-off curve" in text]
+    assert "at most 30 parameters" in note
+    assert note in found.summary["notes"]
+    plain = meritnas.search("wine", out=tmp_path / "plain", **{**few, "pareto": False})
+    assert not any("curve" in text for text in plain.summary["notes"])
+
+
 def test_the_curve_is_drawn(result: SearchResult) -> None:
     path = result.run / "pareto.png"
     assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

@@ -103,3 +103,10 @@ def test_images_are_images_and_the_best_of_several_trainings_is_told() -> None:
     assert lines[place + 1] == "best of 3 by validation 0.981"
     assert sum("best of" in line for line in lines) == 1
     assert "best of" not in " ".join(printed({**summary, "retrain_seeds": 1}))
+
+
+def test_what_a_network_was_tried_on_goes_by_the_data_not_by_the_space() -> None:
+    kinds = {"table": "rows", "text": "words", "modalities": "samples", "images": "images"}
+    for kind, words in kinds.items():
+        told = dict(summary_rows({**SUMMARY, "space": "mine:Own", "data_kind": kind}))
+        assert f"(held-out {words}, " in told["test accuracy"]

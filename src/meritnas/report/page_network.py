@@ -7,7 +7,7 @@ from meritnas.report.network import network_lines
 from meritnas.report.numbers import duration_text, score_text, share_text
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
-from meritnas.report.section import Figure, Section
+from meritnas.report.section import Figure, Section, Table
 from meritnas.report.summary import amount_text, cost_name, summary_rows
 from meritnas.report.svg_bars import limit_bars
 from meritnas.report.svg_network import graph_picture, layers_picture
@@ -80,7 +80,7 @@ def limits_section(run: RunFiles, network: RunNetwork) -> Section | None:
 
 
 def network_section(run: RunFiles, network: RunNetwork) -> Section | None:
-    """The network as a picture: layers, or the graphs of its cells."""
+    """The network as a picture: layers, or the graphs of its cells; else what was decided."""
     if run.network is None:
         return None
     lead = "" if run.finished else "What leads so far; another one may win."
@@ -93,7 +93,7 @@ def network_section(run: RunFiles, network: RunNetwork) -> Section | None:
         return Section("network", "The network", lead, figures=(figure,))
     found = drawings(run.network, str(run.settings.get("space")))
     if not found:
-        return None
+        return _decided_section(network, lead)
     figures = tuple(Figure(graph_picture(each), each.title) for each in found)
     return Section(
         "network",
@@ -102,6 +102,14 @@ def network_section(run: RunFiles, network: RunNetwork) -> Section | None:
         figures=figures[:_SHOWN_CELLS],
         folded=figures[_SHOWN_CELLS:],
     )
+
+
+def _decided_section(network: RunNetwork, lead: str) -> Section | None:
+    """The option of every decision, for networks that nothing here knows how to draw."""
+    rows = tuple(zip(network.decisions, network.chosen, strict=False))
+    if not rows:
+        return None
+    return Section("network", "The network", lead, table=Table(("decision", "option"), rows))
 
 
 def _data_text(data: dict[str, object]) -> str:

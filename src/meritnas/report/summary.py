@@ -28,6 +28,7 @@ _METRIC_NAMES = {
     "f1_weighted": "weighted F1",
     "f1_macro": "macro F1",
 }
+_SUBJECTS = {"table": "rows", "text": "words", "modalities": "samples", "images": "images"}
 
 
 def summary_table(summary: Mapping[str, Any]) -> Table:
@@ -55,8 +56,11 @@ def summary_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def subject(summary: Mapping[str, Any]) -> str:
     """What a run was made on: rows, words, samples or images."""
-    kinds = {"tabular": "rows", "recurrent": "words", "fusion": "samples"}
-    return kinds.get(summary.get("space", "tabular"), "images")
+    if "data_kind" in summary:
+        return _SUBJECTS[summary["data_kind"]]
+    # Runs of earlier versions say which space it was only.
+    spaces = {"tabular": "rows", "recurrent": "words", "fusion": "samples"}
+    return spaces.get(summary.get("space", "tabular"), "images")
 
 
 def metric_name(metric: str) -> str:

@@ -43,20 +43,34 @@ def ladder(family: Family, limits: Mapping[str, int]) -> list[Rung]:
     network. Where the run's own limit is above the largest network of its space, or where there
     is none, they start from that network.
     """
+    rungs = []
+    for limit in _smaller(family, limits):
+        try:
+            rungs.append(Rung(limit, family.within({**limits, COST: limit})))
+        except InfeasibleError:
+            break
+    return rungs
+
+
+def no_curve(family: Family, limits: Mapping[str, int]) -> str:
+    """What a user should know where the ladder has no rung."""
+    first = _smaller(family, limits)[0]
+    return (
+        "there is no trade-off curve, as nothing smaller is left to compare with: no network that "
+        f"keeps the limits has at most {first:,} parameters, half of what is allowed or less; "
+        "raise the limit on parameters or offer smaller options"
+    )
+
+
+def _smaller(family: Family, limits: Mapping[str, int]) -> list[int]:
+    """The limits to try, largest first."""
     terms = family.costs[COST].read_in(family.space.order)
     levels = family.space.levels
     least = cheapest(terms, levels)[0]
     most = -cheapest(terms.scaled(-1, 0, terms.unit), levels)[0]
     top = min(most, limits.get(COST, most))
     factor = max(2.0, (top / (1.25 * least)) ** (1 / _RUNGS))
-    rungs = []
-    for k in range(1, _RUNGS + 1):
-        limit = int(top / factor**k)
-        try:
-            rungs.append(Rung(limit, family.within({**limits, COST: limit})))
-        except InfeasibleError:
-            break
-    return rungs
+    return [int(top / factor**k) for k in range(1, _RUNGS + 1)]
 
 
 def uniform_path(rungs: Sequence[Rung], rng: np.random.Generator) -> list[int]:
