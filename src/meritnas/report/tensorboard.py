@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meritnas.errors import UsageError
-from meritnas.report.run_files import read_run
+from meritnas.report.run_files import RunFiles, read_run
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -19,7 +20,8 @@ class TensorBoardEvents:
     """Writes a run's curves as TensorBoard's event files, into the run's folder `tensorboard`.
 
     Begun for a run that goes on, it writes what there is already first. Curves: all numbers of the
-    search's events by step, and of every training the losses by epoch.
+    search's events by step; of every training the losses by epoch and the test scores at its best
+    epoch; the test scores of a trade-off curve by parameters.
     """
 
     def __init__(self) -> None:
@@ -37,32 +39,56 @@ class TensorBoardEvents:
     def __call__(self, event: Mapping[str, Any]) -> None:
         """What `listen=` of the library takes."""
         if event["kind"] == "run":
-            self._begin(Path(event["run"]))
-        elif event["kind"] == "search":
-            self._add(event)
+            self._run = Path(event["run"])
+        elif event["kind"] in ("search", "retrain") and self._run is not None:
+            if self._writer is None:
+                # Not before: a killed run's log is cut back to its checkpoint when it goes on. By
+                # now it has this event, too.
+                self._writer = self._begin(self._run)
+            elif event["kind"] == "search":
+                _add_event(self._writer, event)
 
     def close(self) -> None:
-        """Write the trainings and close the files; nothing happens where there is no run."""
-        if self._writer is None or self._run is None:
+        """Write what was trained and close the files; nothing happens where there is no run."""
+        if self._run is None:
             return
-        for training in read_run(self._run)["retrain"].get("results", []):
-            name = f"training/{training['architecture']} seed {training['seed']}"
-            for part in ("train", "valid"):
-                for epoch, loss in enumerate(training[f"{part}_losses"], start=1):
-                    self._writer.add_scalar(f"{name}/{part}_loss", loss, epoch)
-        self._writer.close()
-        self._writer = None
+        writer = self._writer or self._begin(self._run)
+        run = read_run(self._run)
+        _add_trainings(writer, "training", run["retrain"].get("results", ()))
+        for kept in sorted(self._run.glob("rung-*/retrain.json")):
+            _add_trainings(writer, kept.parent.name, json.loads(kept.read_text())["results"])
+        _add_tradeoff(writer, run)
+        writer.close()
+        self._writer = self._run = None
 
-    def _begin(self, run: Path) -> None:
-        self._run = run
+    def _begin(self, run: Path) -> SummaryWriter:
         folder = run / FOLDER
         shutil.rmtree(folder, ignore_errors=True)  # else a resumed run's curves double
-        self._writer = self._make(str(folder))
+        writer = self._make(str(folder))
         for event in read_run(run).events:
-            self._add(event)
+            _add_event(writer, event)
+        return writer
 
-    def _add(self, event: Mapping[str, Any]) -> None:
-        assert self._writer is not None
-        for name, value in event.items():
-            if name not in _NO_CURVES and isinstance(value, int | float):
-                self._writer.add_scalar(f"search/{name}", value, int(event["step"]))
+
+def _add_event(writer: SummaryWriter, event: Mapping[str, Any]) -> None:
+    for name, value in event.items():
+        if name not in _NO_CURVES and isinstance(value, int | float):
+            writer.add_scalar(f"search/{name}", value, int(event["step"]))
+
+
+def _add_trainings(writer: SummaryWriter, group: str, results: Iterable[Mapping[str, Any]]) -> None:
+    for one in results:
+        name = f"{group}/{one['architecture']} dropout {one['dropout']:g} seed {one['seed']}"
+        for part in ("train", "valid"):
+            for epoch, loss in enumerate(one[f"{part}_losses"], start=1):
+                writer.add_scalar(f"{name}/{part}_loss", loss, epoch)
+        for metric, score in one["test"].items():
+            writer.add_scalar(f"{name}/test_{metric}", score, one["best_epoch"])
+
+
+def _add_tradeoff(writer: SummaryWriter, run: RunFiles) -> None:
+    """Smaller limits may have the same network, which is one point."""
+    points = {int(row["params"]): row["test"] for row in run["result"].get("pareto", ())}
+    for params, scores in sorted(points.items()):
+        for metric, score in scores.items():
+            writer.add_scalar(f"trade-off/test_{metric}_by_parameters", score, params)
