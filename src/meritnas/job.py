@@ -173,7 +173,7 @@ class Job:
         state = store.read_checkpoint()
         if state is not None:
             _continue_from(state, running, store)
-        ranked = run_search(running, store, listen)
+        ranked = run_search(running, store, listen, self.ground.searched_feasible)
         seed = self.settings.seed
         with running.own_draws():
             ladder = [

@@ -6,6 +6,7 @@ All run real searches, a few dozen steps long, on a small made-up table. `CHECKS
 from __future__ import annotations
 
 import functools
+import itertools
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ import pandas as pd
 import pytest
 import torch
 
+from meritnas.cost.feasible import FeasibleSet
 from meritnas.data.bundle import Bundle, make_bundle
 from meritnas.data.source import load_source
 from meritnas.errors import UsageError
@@ -65,13 +67,23 @@ def new_search(settings: SearchSettings) -> tuple[Search, Ground]:
 
 
 def run(
-    search: Search, folder: Path, listen: Callable[[dict[str, Any]], None] = lambda _: None
+    search: Search,
+    folder: Path,
+    listen: Callable[[dict[str, Any]], None] = lambda _: None,
+    feasible: FeasibleSet | None = None,
 ) -> list[Architecture]:
     store = RunStore.open(folder) if folder.exists() else RunStore.create(folder, {})
     state = store.read_checkpoint()
     if state is not None:
         search.load_state_dict(state)
-    return run_search(search, store, listen)
+    return run_search(search, store, listen, feasible)
+
+
+def chance(beliefs: list[list[float]], feasible: FeasibleSet) -> float:
+    """That a draw fits, by trying every combination."""
+    every = np.array(list(itertools.product(*(range(len(row)) for row in beliefs))))
+    each = np.prod([np.array(row)[every[:, i]] for i, row in enumerate(beliefs)], axis=0)
+    return float(each[feasible.contains(every)].sum())
 
 
 def same(a: Any, b: Any) -> bool:
@@ -91,7 +103,7 @@ def state_of(search: Search) -> dict[str, Any]:
 
 def the_final_choice_fits(name: str, options: Options, folder: Path) -> None:
     search, ground = new_search(settings_of(name, options))
-    ranked = run(search, folder)
+    ranked = run(search, folder, feasible=ground.searched_feasible)
     assert ranked
     assert len(set(ranked)) == len(ranked)
     for architecture in ranked:
@@ -105,6 +117,8 @@ def the_final_choice_fits(name: str, options: Options, folder: Path) -> None:
         for row, size in zip(event["beliefs"], ground.searched.space.sizes, strict=True):
             assert len(row) == size
             assert sum(row) == pytest.approx(1.0, abs=1e-3)
+        expected = chance(event["beliefs"], ground.searched_feasible)
+        assert event["feasible_probability"] == pytest.approx(expected, abs=1e-3)
     if expected_updates(search):
         assert {"reward", "used"} <= {key for event in events for key in event}
 

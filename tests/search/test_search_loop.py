@@ -183,3 +183,20 @@ def test_long_searches_have_about_a_hundred_events(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("rows", "size"), [(10, 32), (2559, 32), (2560, 64), (10**6, 512)])
 def test_batches_grow_with_the_table(rows: int, size: int) -> None:
     assert default_batch_size(rows) == size
+
+
+def test_events_tell_how_likely_a_draw_fits_where_some_do_not(tmp_path: Path) -> None:
+    plan = Plan(warmup=2, joint=20, frozen=0)
+    for name, most in (("limit", 60), ("above", 10_000)):
+        store = RunStore.create(tmp_path / name, {})
+        feasible = FAMILY.feasible(max_params=most)
+        run_search(search_of(plan), store, listen_to_nothing, feasible)
+        told = [event.get("feasible_probability") for event in store.events()]
+        if name == "above":  # everything fits
+            assert set(told) == {None}
+            continue
+        for event, chance in zip(store.events(), told, strict=True):
+            with np.errstate(divide="ignore"):
+                rows = [np.log(row) for row in event["beliefs"]]
+            assert chance == pytest.approx(feasible.probability(rows), abs=1e-4)
+        assert 0 < told[0] < 1

@@ -35,6 +35,12 @@ class Diagram:
         """The number of entries in all levels: what one pass costs."""
         return sum(level.size for level in self.levels)
 
+    @property
+    def whole(self) -> bool:
+        """Whether every combination of options is a path."""
+        dead = (level == self.states_after(i) for i, level in enumerate(self.levels))
+        return not any(found.any() for found in dead)
+
     def count(self) -> int:
         """The number of paths, exactly (Python integers where 64 bits might not hold it)."""
         bound = 1

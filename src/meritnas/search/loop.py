@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from meritnas.clock import Clock
+from meritnas.cost.feasible import FeasibleSet
 from meritnas.data.stream import Batch
 from meritnas.families.family import seeded
 from meritnas.search.block_optimizer import BlockOptimizer
@@ -132,17 +133,24 @@ class Search:
         self._draws = state["draws"].cpu()
 
 
-def run_search(search: Search, store: RunStore, listen: Listener) -> list[Architecture]:
+def run_search(
+    search: Search, store: RunStore, listen: Listener, feasible: FeasibleSet | None = None
+) -> list[Architecture]:
     """The one loop: beliefs first, then weights, until the plan is done; then the final choice.
 
-    A checkpoint is written every few seconds, and holds all state of that moment.
+    A checkpoint is written every few seconds, and holds all state of that moment. With `feasible`,
+    events tell how probable it is that a draw by the beliefs is in it, unless that is certain.
     """
+    if feasible is not None and feasible.diagram.whole:
+        feasible = None
     with search.own_draws():
-        _take_steps(search, store, listen)
+        _take_steps(search, store, listen, feasible)
         return search.strategy.derive(search.probe)
 
 
-def _take_steps(search: Search, store: RunStore, listen: Listener) -> None:
+def _take_steps(
+    search: Search, store: RunStore, listen: Listener, feasible: FeasibleSet | None
+) -> None:
     record = search.record
     begun = time.perf_counter() - search.seconds
     saved = search.seconds
@@ -153,7 +161,7 @@ def _take_steps(search: Search, store: RunStore, listen: Listener) -> None:
             record.trained(search.weight_step(clock))
         search.step = clock.step + 1
         if record.is_due(clock):
-            event = record.event(clock, search.strategy, search.probe, search.price)
+            event = record.event(clock, search.strategy, search.probe, search.price, feasible)
             store.append(event)
             listen(event)
         search.seconds = time.perf_counter() - begun

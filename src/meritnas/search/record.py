@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from meritnas.clock import Clock
+from meritnas.cost.feasible import FeasibleSet
 from meritnas.errors import DivergedError
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.strategy import Learnt, Strategy
@@ -48,7 +49,12 @@ class Record:
         return (clock.step + 1) % self._every == 0 or clock.step + 1 == clock.steps
 
     def event(
-        self, clock: Clock, strategy: Strategy, probe: Probe, price: Price | None = None
+        self,
+        clock: Clock,
+        strategy: Strategy,
+        probe: Probe,
+        price: Price | None = None,
+        feasible: FeasibleSet | None = None,
     ) -> dict[str, Any]:
         """Means since the last event, and the beliefs as they are.
 
@@ -57,6 +63,7 @@ class Record:
             strategy: whose beliefs they are.
             probe: which counts the passes.
             price: what the leader costs and may cost.
+            feasible: what a draw by the beliefs may miss.
         """
         beliefs, leader = strategy.beliefs(), strategy.leader()
         event: dict[str, Any] = {
@@ -75,11 +82,20 @@ class Record:
             event["train_loss"] = float(np.mean(losses))
             if not np.isfinite(event["train_loss"]):
                 raise DivergedError
+        chance = 0.0 if feasible is None else _chance(beliefs, feasible)
+        if chance > 0:  # weights of operations alone, as on DARTS' edges, are no law of networks
+            event["feasible_probability"] = chance
         for name, values in self._values.items():
             event[name] = float(np.mean(values))
         self._losses.clear()
         self._values.clear()
         return event
+
+
+def _chance(rows: list[np.ndarray], feasible: FeasibleSet) -> float:
+    """P(V): how probable it is that a network drawn decision by decision is feasible."""
+    with np.errstate(divide="ignore"):  # an option may have no probability left
+        return min(1.0, feasible.probability([np.log(row) for row in rows]))
 
 
 def _entropy(rows: list[np.ndarray]) -> float:

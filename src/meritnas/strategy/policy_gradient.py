@@ -71,8 +71,6 @@ class PolicyGradient:
             return None
         drawn = self.law.draw(self.policy, self.samples, self.rng)
         values = {"used": float(len(drawn.picks))}
-        if drawn.probability is not None:
-            values["feasible_probability"] = drawn.probability
         if len(drawn.picks):
             found = self.credit.assign(probe, probe.valid_batch(), drawn, self.policy)
             self.policy.ascend(found.gradient)

@@ -19,7 +19,7 @@ class Learnt:
     """What one update was based on, for the run's record.
 
     Attributes:
-        values: numbers by name: mean reward, P(V), how many draws were used.
+        values: numbers by name: mean reward, how many draws were used.
     """
 
     values: Mapping[str, float]
