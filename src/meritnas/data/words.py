@@ -11,7 +11,9 @@ UNKNOWN = "<unk>"
 END = "<eos>"
 """The end of a line or paragraph."""
 
-_WORD = re.compile("<[^<>\\s]+>|\\w+(?:['\u2019-]\\w+)*|[^\\w\\s]")
+WORD = re.compile("<[^<>\\s]+>|\\w+(?:['\u2019-]\\w+)*|[^\\w\\s]")
+"""A word with its apostrophes and hyphens, a mark, or something like `<unk>`."""
+
 _GUTENBERG = re.compile(
     r"\A.*?^\*\*\* ?START OF (?:THIS|THE) PROJECT GUTENBERG[^\n]*\n(.*?)^\*\*\* ?END OF ",
     re.DOTALL | re.MULTILINE,
@@ -41,7 +43,7 @@ def split_text(text: str, level: Level, *, tokenised: bool = False) -> list[str]
     parts = re.split(r"\n\s*\n", text.strip())
     if len(parts) == 1:
         parts = lines
-    return [word for part in parts for word in (*_WORD.findall(part.lower()), END)]
+    return [word for part in parts for word in (*WORD.findall(part.lower()), END)]
 
 
 def is_tokenised(text: str) -> bool:

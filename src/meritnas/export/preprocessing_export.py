@@ -3,39 +3,43 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pandas as pd
-
-from meritnas.data.category_column import CategoryColumn
-from meritnas.data.date_column import DateColumn
 from meritnas.data.encoder import TableEncoder
 from meritnas.data.image_encoder import ImageEncoder
-from meritnas.data.number_column import NumberColumn
 from meritnas.data.task import Task
 from meritnas.data.text_encoder import TextEncoder
-from meritnas.export.table_rows import PERIODS, raw_numbers
+from meritnas.data.words import WORD
+from meritnas.export.modality_description import describe_modalities
+from meritnas.export.table_description import describe_table
 from meritnas.export.trained import Trained
 
 FILE = "preprocessing.json"
 
-_TABLE = (
-    "model.onnx and model.pt2 take `numbers`, float64 [n, numbers] as they are in the table, NaN "
-    "for missing, and `codes`, int64 [n, codes]; an input without columns does not exist. model.py "
-    "takes one float32 tensor [n, row] of encoded inputs. All are in the order of the lists below; "
-    "of each column, `numbers`, `codes` and `row` say where it stands in them."
+_PICTURES = (
+    "the first frame, turned as its EXIF orientation says",
+    "what is transparent is put on white; 16-bit grey becomes round(value / 257)",
+    "in colours of 8 bits, red, green, blue; large JPEGs may be decoded at a fraction of their "
+    "size, at least twice the longer side",
+    "another size than height by width: scaled bilinearly until both sides are covered, and what "
+    "is then too much of one side cut off at both ends alike (Pillow: ImageOps.fit)",
+    "for 1 channel, red, green and blue become (19595 r + 38470 g + 7471 b + 32768) // 65536",
+    "arrays: numbers from 0 to 1 times 255, 16-bit ones times 255 / 65535, rounded; grey ones "
+    "repeated for 3 channels",
 )
-_STANDARD = "(value - mean) / scale"
-_QUANTILE = "linear interpolation between knots, whose heights are what they become; flat beyond"
-_MISSING = "0 in the row, NaN in numbers"
-_FLAG = "; the row's input `indicator` is 1 then, else 0"
-_TIME = "(seconds since 1970 - mean) / scale"
-_CYCLE = (
-    "sine and cosine of 2 pi place / period; month 0 to 11, weekday 0 for Monday, hour with "
-    "minutes as its fraction"
-)
-_CATEGORY = (
-    "its code; compared as text without spaces around it, numbers in their shortest form (1.0 is "
-    "1), true and false as True and False"
-)
+_SPLIT = {
+    ("character", False): ("a text is its characters, line ends included",),
+    ("character", True): ("a text is its characters, line ends included",),
+    ("word", True): (
+        "every line that is not blank is split at spaces and followed by <eos>",
+        "the last <eos> is left out where the text is to go on",
+    ),
+    ("word", False): (
+        "without spaces around it, the text is cut into paragraphs at blank lines; without any, "
+        "into its lines, blank ones left out",
+        "each is put into lower case and followed by <eos>; its words and marks are all that the "
+        "regular expression `word` finds in it, one after the other",
+        "the last <eos> is left out where the text is to go on",
+    ),
+}
 _ANSWERS = {
     "binary": "one score, the logit of the second class",
     "multiclass": "one score, a logit, for each class",
@@ -56,96 +60,14 @@ def describe(trained: Trained) -> dict[str, Any]:
     encoder, task = trained.predictor.encoder, trained.predictor.task
     found: dict[str, Any]
     if isinstance(encoder, TableEncoder):
-        found = _table(encoder)
+        found = describe_table(encoder)
     elif isinstance(encoder, ImageEncoder):
         found = _images(encoder)
     elif isinstance(encoder, TextEncoder):
         found = _text(encoder)
     else:
-        places = enumerate(encoder.layout.names)
-        found = {
-            **encoder.to_json(),
-            "inputs": "one float32 tensor [n, row]; of each modality a number that says whether "
-            "the sample has it, 1 or 0, and its features, flattened",
-            "row": {
-                name: [encoder.layout.flag(i), encoder.layout.values(i).stop] for i, name in places
-            },
-        }
+        found = describe_modalities(encoder)
     return {**found, "architecture": trained.architecture.text, "answers": _answers(task)}
-
-
-def _table(encoder: TableEncoder) -> dict[str, Any]:
-    numbers, row = raw_numbers(encoder), encoder.input_names
-    codes = [column.name for column in encoder.category_columns]
-    flagged = [column.name for column in encoder.number_columns if column.indicator]
-    flagged += [column.name for column in encoder.date_columns if column.indicator]
-    flags = {name: encoder.numbers - len(flagged) + i for i, name in enumerate(flagged)}
-    columns = [_number(column, place, flags) for place, column in enumerate(encoder.number_columns)]
-    raw = place = len(columns)
-    for date in encoder.date_columns:
-        columns.append(_date(date, raw, place, flags))
-        raw, place = raw + 1 + len(date.cycles), place + date.inputs
-    for code, category in enumerate(encoder.category_columns):
-        columns.append(_category(category, code, encoder.numbers + code))
-    return {
-        "kind": "table",
-        "inputs": _TABLE,
-        "numbers": list(numbers),
-        "codes": codes,
-        "row": list(row),
-        "columns": columns,
-        "left_out": [column.name for column in encoder.dropped],
-    }
-
-
-def _number(column: NumberColumn, place: int, flags: dict[str, int]) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "column": column.name,
-        "kind": "number",
-        "numbers": [place],
-        "row": [place],
-        **_missing(column, flags),
-    }
-    if column.knots:
-        knots, heights = list(column.knots), list(column.heights)
-        return {**found, "becomes": _QUANTILE, "knots": knots, "heights": heights}
-    return {**found, "becomes": _STANDARD, "mean": column.mean, "scale": column.scale}
-
-
-def _date(column: DateColumn, raw: int, place: int, flags: dict[str, int]) -> dict[str, Any]:
-    return {
-        "column": column.name,
-        "kind": "date",
-        "numbers": list(range(raw, raw + 1 + len(column.cycles))),
-        "row": list(range(place, place + column.inputs)),
-        **_missing(column, flags),
-        "becomes": [_TIME, *(_CYCLE for _ in column.cycles[:1])],
-        "written": column.form,
-        "zone": column.zone,
-        "mean": column.mean,
-        "scale": column.scale,
-        "periods": {cycle: PERIODS[cycle] for cycle in column.cycles},
-    }
-
-
-def _missing(column: NumberColumn | DateColumn, flags: dict[str, int]) -> dict[str, Any]:
-    if column.name not in flags:
-        return {"missing": _MISSING}
-    return {"missing": _MISSING + _FLAG, "indicator": flags[column.name]}
-
-
-def _category(column: CategoryColumn, code: int, place: int) -> dict[str, Any]:
-    known = [*column.categories, *(text for text in "01" if text not in column.categories)]
-    codes = column.encode(pd.Series(known, dtype=object)).astype(int).tolist()
-    return {
-        "column": column.name,
-        "kind": "category",
-        "codes": [code],
-        "row": [place],
-        "missing": "code 0, as for categories that are not listed",
-        "becomes": _CATEGORY,
-        "categories": {text: c for text, c in zip(known, codes, strict=True) if c},
-    }
 
 
 def _images(encoder: ImageEncoder) -> dict[str, Any]:
@@ -154,6 +76,7 @@ def _images(encoder: ImageEncoder) -> dict[str, Any]:
         "inputs": "model.onnx and model.pt2 take `pixels`, uint8 [n, height, width, channels]. "
         "model.py takes float32 [n, channels, height, width], (pixel / 255 - mean) / std of each "
         "channel.",
+        "pictures": list(_PICTURES),
         "height": encoder.height,
         "width": encoder.width,
         "channels": encoder.channels,
@@ -163,15 +86,21 @@ def _images(encoder: ImageEncoder) -> dict[str, Any]:
 
 
 def _text(encoder: TextEncoder) -> dict[str, Any]:
-    return {
+    found = {
         "kind": "text",
         "inputs": "`words`, int64 [n, steps], the places of words in the list below, 0 for any "
         "other; `state`, float32 [n, width], zeros at the beginning of a text, then what came "
         "out.",
         "level": encoder.level,
         "tokenised": encoder.tokenised,
+        "split": list(_SPLIT[encoder.level, encoder.tokenised]),
+        "beginning": encoder.beginning,
+        "before": "where there is no text to go on with, `words` is the number `beginning`",
         "words": list(encoder.words),
     }
+    if encoder.level == "word" and not encoder.tokenised:
+        found["word"] = WORD.pattern
+    return found
 
 
 def _answers(task: Task) -> dict[str, Any]:
