@@ -179,7 +179,10 @@ ONE_CELL = CellsText(1).format(["skip_connect"] * 14)
         (ONE_CELL.replace("|skip_connect~4", ""), "cell 1 must name its 14 edges"),
         (ONE_CELL.replace("skip_connect~4", "skip~connect~4"), "cell 1 must name its 14 edges"),
         (ONE_CELL.replace("+", ""), "cell 1 must name its 14 edges"),
-        (ONE_CELL.replace("skip_connect~4", "sep~4"), "'sep' is no option of decision 'cell15<-4'"),
+        (
+            ONE_CELL.replace("skip_connect~4", "sep~4"),
+            "'sep' is no option of decision 'cell1.5<-4'",
+        ),
     ],
 )
 def test_a_text_that_is_no_row_of_cells_is_explained(text: str, says: str) -> None:

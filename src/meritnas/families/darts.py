@@ -159,7 +159,7 @@ class DartsSpace(Family):
             "unique": frozenset({"zero"}),
         }.get(self.variant, frozenset({ABSENT}))
         names = (
-            [f"cell{number + 1}" for number in range(self.cells)]
+            [f"cell{number + 1}." for number in range(self.cells)]
             if self.variant == "unique"
             else ["normal", "reduce"]
         )
