@@ -238,9 +238,9 @@ def copied(state: Any) -> Any:
 
 
 def run(
-    search: Search, store: Memory, listen: Callable[[dict[str, Any]], None]
+    search: Search, store: Memory, listen: Callable[[dict[str, Any]], None], ground: Ground
 ) -> list[Architecture]:
-    return run_search(search, store, listen)  # type: ignore[arg-type]
+    return run_search(search, store, listen, ground.searched_feasible)  # type: ignore[arg-type]
 
 
 def single(gates: Gates) -> list[int] | None:
@@ -343,7 +343,7 @@ def test_every_strategy_runs_on_every_space(space: str, strategy: str) -> None:
 
     torch.manual_seed(11)
     users = torch.get_rng_state()
-    ranked = run(search, whole, keep_a_copy)
+    ranked = run(search, whole, keep_a_copy, ground)
     assert torch.equal(torch.get_rng_state(), users)
 
     assert any(updates) == (strategy not in NEVER)
@@ -355,12 +355,13 @@ def test_every_strategy_runs_on_every_space(space: str, strategy: str) -> None:
         assert ground.family.cost(architecture) <= limit_of(ground)
     for event in map(json.loads, whole.events):
         assert ground.family.cost(event["leader"]) <= limit_of(ground)
+        assert 0 < event.get("feasible_probability", 0.5) <= 1
         assert math.isfinite(event.get("train_loss", 0.0))
 
     torch.manual_seed(12)  # the user's generator has no say in how a run goes on
     resumed = new_search(space, strategy)
     resumed.load_state_dict(left[0])
-    assert run(resumed, killed, lambda _: None) == ranked
+    assert run(resumed, killed, lambda _: None, ground) == ranked
     assert same(state_of(resumed), state_of(search))
     assert killed.events == whole.events
     assert len(whole.events) == search.plan.steps
