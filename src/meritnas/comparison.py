@@ -21,6 +21,9 @@ from meritnas.strategy.recipes import check_strategy
 _LESS_IS_MORE = ("perplexity", "rmse", "log_loss")
 _PLAN = "compare.json"
 _FIGURE = "compare.png"
+_RESULT = ("architecture", "params", "seconds", "seed", "strategy", "test")
+_ALIKE = 1e-9
+"""Gaps that differ by less, in parts of the largest, differ by rounding only."""
 
 Listener = Callable[[dict[str, Any]], None]
 
@@ -36,7 +39,7 @@ class Comparison:
             p (that it is as good as the best: paired t-test over seeds, Holm's correction), passes
             through the supernet, seconds.
         differ: the chance of ranks so far apart if all strategies were alike (Friedman's test);
-            NaN with fewer than three strategies or two seeds.
+            NaN with fewer than three strategies or two seeds, and where all are the same.
         folder: where all runs are, and the figure.
     """
 
@@ -99,8 +102,9 @@ def compare(
     rows = []
     for seed in range(count):
         for number, name in enumerate(names):
-            done = seed * len(names) + number
-            listen({"kind": "compare", "strategy": name, "seed": seed, "run": done + 1})
+            run = seed * len(names) + number + 1
+            told = {"strategy": name, "seed": seed, "run": run, "runs": count * len(names)}
+            listen({"kind": "compare", **told})
             summary = _run(folder / f"{name}-{seed}", data, target, name, seed, listen, settings)
             rows.append(_row(summary, folder / f"{name}-{seed}"))
     found = _compared(pd.DataFrame(rows), folder)
@@ -121,7 +125,7 @@ def _remember(folder: Path, data: Any, target: str | None, settings: Mapping[str
     plain = json.loads(json.dumps(asked, default=str))
     plan = folder / _PLAN
     if plan.exists():
-        if json.loads(plan.read_text()) != plain:
+        if _read_plan(plan) != plain:
             raise UsageError(
                 f"{folder} holds another comparison (see {plan}); give another --out, or ask for "
                 "the same to go on with it"
@@ -131,6 +135,16 @@ def _remember(folder: Path, data: Any, target: str | None, settings: Mapping[str
         raise StoreError(f"{folder} exists already and is no comparison; give another --out")
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(plan, lambda path: path.write_text(json.dumps(plain, indent=1) + "\n"))
+
+
+def _read_plan(plan: Path) -> Any:
+    try:
+        return json.loads(plan.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise StoreError(
+            f"{plan} is damaged ({error}), so nobody can tell what the runs beside it were made "
+            "with; restore it, or give another --out"
+        ) from error
 
 
 def _is_path(data: Any) -> bool:
@@ -147,7 +161,7 @@ def _run(
     settings: Mapping[str, Any],
 ) -> dict[str, Any]:
     if (run / "result.json").exists() and (run / "model.safetensors").exists():
-        return {**RunStore.open(run).read_json("result.json", "test"), "run": str(run)}
+        return {**RunStore.open(run).read_json("result.json", *_RESULT), "run": str(run)}
     if (run / "config.json").exists():
         memory: AnyData | None = None if _is_path(data) or isinstance(data, str) else data
         return resume(run, memory, listen).summary
@@ -178,7 +192,7 @@ def _compared(runs: pd.DataFrame, folder: Path) -> Comparison:
     table = pd.DataFrame(
         {
             "score": by["score"].mean(),
-            "spread": by["score"].std(ddof=1).fillna(0.0),
+            "spread": by["score"].std(ddof=1).fillna(0.0).round(12),  # equal scores have none
             "rank": ranks.mean(),
             "passes": by["passes"].mean().round().astype(int),
             "seconds": by["seconds"].mean().round(1),
@@ -188,7 +202,8 @@ def _compared(runs: pd.DataFrame, folder: Path) -> Comparison:
     table = table.loc[order]
     table.insert(3, "p", _against_best(scores[order]))
     differ = float("nan")
-    if scores.shape[1] > 2 and scores.shape[0] > 1:
+    tied = (scores.nunique(axis=1) == 1).all()
+    if scores.shape[1] > 2 and scores.shape[0] > 1 and not tied:
         differ = float(stats.friedmanchisquare(*(scores[name] for name in order)).pvalue)
     return Comparison(metric, runs.drop(columns="metric"), table.reset_index(), differ, folder)
 
@@ -198,15 +213,22 @@ def _against_best(scores: pd.DataFrame) -> list[float]:
     best, others = scores.iloc[:, 0], scores.iloc[:, 1:]
     if len(scores) < 2:
         return [float("nan")] * scores.shape[1]
-    single = []
-    for name in others:
-        gaps = (best - others[name]).to_numpy()
-        alike = gaps.std(ddof=1) == 0
-        single.append(
-            float(gaps.mean() == 0) if alike else float(stats.ttest_1samp(gaps, 0).pvalue)
-        )
+    single = [_chance((best - others[name]).to_numpy()) for name in others]
     corrected, largest = [1.0] * len(single), 0.0
     for place, k in enumerate(np.argsort(single)):
         largest = max(largest, min(1.0, (len(single) - place) * single[k]))
         corrected[k] = largest
     return [float("nan"), *corrected]
+
+
+def _chance(gaps: np.ndarray) -> float:
+    """P of a paired t-test, which needs gaps that differ.
+
+    For a gap that is the same for all seeds it is that of signs: a coin that falls alike so often.
+    """
+    largest = np.abs(gaps).max()
+    if largest == 0:
+        return 1.0
+    if np.ptp(gaps) <= _ALIKE * largest:
+        return float(2.0 ** (1 - len(gaps)))
+    return float(stats.ttest_1samp(gaps, 0).pvalue)

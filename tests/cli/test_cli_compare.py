@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from cli_helpers import SHORT, Outcome, table
+from rich.console import Console
 
 import meritnas as library
 from meritnas.comparison import _against_best, _compared
+from meritnas.report.comparison_figure import draw_comparison, is_worse
+from meritnas.report.comparison_table import comparison_table
 
 Command = Callable[..., Outcome]
 
@@ -25,6 +30,8 @@ def test_a_comparison_is_a_table_a_figure_and_json_and_goes_on(
     outcome = meritnas(*asked)
     assert outcome.code == 0, outcome.err
     assert "mean rank" in outcome.out
+    assert "run 4 of 4: random, seed 1" in outcome.err
+    assert "note:" not in outcome.err
     assert Path("both/compare.png").read_bytes().startswith(b"\x89PNG")
     runs = sorted(path.name for path in Path("both").iterdir() if path.is_dir())
     assert runs == ["random-0", "random-1", "tabnas-0", "tabnas-1"]
@@ -101,6 +108,55 @@ def test_ranks_and_significance() -> None:
     assert worse.table["strategy"].tolist() == ["b", "a", "c"]
 
 
-def test_equal_scores_differ_by_chance() -> None:
+def test_a_gap_that_is_always_the_same_is_no_proof() -> None:
     scores = pd.DataFrame({"a": [0.5, 0.6], "b": [0.5, 0.6], "c": [0.4, 0.5]})
-    assert _against_best(scores)[1:] == [1.0, 0.0]
+    assert _against_best(scores)[1:] == [1.0, 1.0]  # 1/2 for either, of two
+    many = pd.DataFrame({"a": np.arange(12) / 7, "b": np.arange(12) / 7 - 0.1})
+    assert _against_best(many)[1] == pytest.approx(2**-11)  # though gaps differ by rounding
+
+
+@pytest.mark.filterwarnings("error")
+def test_ties_of_all_leave_ranks_untested() -> None:
+    tied = {name: [0.9, 0.8] for name in "abc"}
+    found = _compared(rows(tied, "accuracy"), Path("nowhere")).to_json()
+    assert found["differ"] is None
+    assert "Friedman" not in printed(found)
+    assert [row["p"] for row in found["table"]] == [None, 1.0, 1.0]
+
+
+def printed(found: dict[str, Any]) -> str:
+    file = io.StringIO()
+    Console(file=file, width=80).print(comparison_table(found))
+    return file.getvalue()
+
+
+def test_chances_are_not_printed_as_nothing_and_names_are_not_cut(tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).normal(0, 1e-4, 8)
+    name = "climbing:ClimbingFromManyPlacesAtOnceStrategy"
+    scores = {"a": [0.9] * 8, name: list(0.1 + noise), "c": list(0.9 - abs(noise) / 50)}
+    found = _compared(rows(scores, "accuracy"), tmp_path).to_json()
+    shown = printed(found)
+    assert "<0.001" in shown
+    assert "…" not in shown
+    assert name in "".join(line[1:].split(" ")[0] for line in shown.splitlines())
+    assert [is_worse(row) for row in found["table"]][::2] == [False, True]
+    draw_comparison(found, tmp_path / "compare.svg")
+    figure = (tmp_path / "compare.svg").read_text()
+    assert f"<!-- {name} * -->" in figure
+    assert "<!-- mean rank 3.0 -->" in figure
+
+
+def test_a_damaged_plan_is_said(sales: Path, meritnas: Command) -> None:
+    Path("both").mkdir()
+    for content in ("{", "\xff", "[" * 100_000):
+        Path("both/compare.json").write_bytes(content.encode("latin-1"))
+        asked = ["--target", "churn", "--strategies", "tabnas,random", "--out", "both"]
+        outcome = meritnas("compare", sales, *asked)
+        assert outcome.code == 2
+        assert "compare.json is damaged" in outcome.err
+        assert "give another --out" in outcome.err
+
+
+def test_scores_that_are_all_the_same_have_no_spread() -> None:
+    found = _compared(rows({"a": [0.1] * 3, "b": [0.3] * 3}, "accuracy"), Path("nowhere"))
+    assert found.table["spread"].tolist() == [0.0, 0.0]

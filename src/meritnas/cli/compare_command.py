@@ -54,7 +54,7 @@ def make_compare() -> Callable[..., None]:
                     strategies=[name.strip() for name in strategies.split(",") if name.strip()],
                     seeds=seeds,
                     out=folder,
-                    listen=_announcing(listener),
+                    listen=_without_notes(listener),
                 )
             plain = found.to_json()
             if as_json:
@@ -73,11 +73,11 @@ def make_compare() -> Callable[..., None]:
     return compare
 
 
-def _announcing(listener: Listener) -> Callable[[dict[str, Any]], None]:
+def _without_notes(listener: Listener) -> Callable[[dict[str, Any]], None]:
+    """Notes are about the data, the same in every run."""
+
     def hear(event: dict[str, Any]) -> None:
-        if event["kind"] == "compare":
-            listener({"kind": "note", "text": f"{event['strategy']}, seed {event['seed']}"})
-        elif event["kind"] != "note":  # about the data, the same in every run
+        if event["kind"] != "note":
             listener(event)
 
     return hear

@@ -51,6 +51,8 @@ class Listener:
             self.run = Path(event["run"])
         elif event["kind"] == "note":
             self._note(event["text"])
+        elif event["kind"] == "compare":
+            self._progress.begin(event)
         elif "steps" in event:
             self._count_notes_left_out()
             self._progress.show(event)

@@ -27,6 +27,9 @@ class Progress(Protocol):
     def show(self, event: Event) -> None:
         """Show an event that has a step and a number of steps."""
 
+    def begin(self, event: Event) -> None:
+        """Show that another run of several begins, in place of the one before."""
+
     def note(self, text: str) -> None:
         """Show a line that stays."""
 
@@ -49,23 +52,39 @@ def stage_text(event: Event) -> str:
 
 
 def detail_text(event: Event) -> str:
-    """What there is to say about an event beside how far it is."""
+    """What there is to say about an event beside how far it is.
+
+    The leader is last: where there is no room for all, its end says least.
+    """
     if event["kind"] == "search" and event["phase"] == "warmup":
         return "training shared weights"
     if event["kind"] == "search":
-        sure = max(0.0, 1.0 - event["entropy"])
-        return f"{short_network(event['leader'])} leads{_costs_text(event)}, {sure:.0%} sure"
+        leader = f"{short_network(event['leader'])} leads"
+        return ", ".join([*_sure(event), *_costs(event), leader])
     return f"seed {event['seed']}, epoch {event['epoch']}"
 
 
-def _costs_text(event: Event) -> str:
+def run_text(event: Event) -> str:
+    """Which run of several it is."""
+    return f"{event['strategy']}, seed {event['seed']}"
+
+
+def _sure(event: Event) -> list[str]:
+    """How decided the beliefs are.
+
+    A policy never is entirely; where that is so, they only name the best network so far.
+    """
+    return [f"{max(0.0, 1.0 - event['entropy']):.0%} sure"] if event["entropy"] else []
+
+
+def _costs(event: Event) -> list[str]:
     """What the leader costs, of what is allowed."""
-    return "".join(
-        f", {amount_text(name, cost)}"
+    return [
+        amount_text(name, cost)
         + ("" if limit is None else f" of {amount_text(name, limit)}")
         + f" {cost_name(name)}"
         for name, (cost, limit) in event.get("leader_costs", {}).items()
-    )
+    ]
 
 
 class NoProgress:
@@ -83,6 +102,9 @@ class NoProgress:
         return None
 
     def show(self, event: Event) -> None:
+        """Nothing."""
+
+    def begin(self, event: Event) -> None:
         """Nothing."""
 
     def note(self, text: str) -> None:

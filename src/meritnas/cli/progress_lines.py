@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import time
 
-from meritnas.cli.progress import Event, NoProgress, detail_text, stage_text
+from meritnas.cli.progress import Event, NoProgress, detail_text, run_text, stage_text
+from meritnas.cli.run_pace import RunPace
 from meritnas.cli.speech import say
 from meritnas.report.numbers import duration_text
 
@@ -17,9 +18,11 @@ class LineProgress(NoProgress):
         self._kind = ""
         self._tenth = 0
         self._start = (0.0, 0)
+        self._pace = RunPace()
 
     def show(self, event: Event) -> None:
         """Say a line when another tenth is done."""
+        self._pace.working()
         tenth = _LINES_A_STAGE * event["step"] // event["steps"]
         if event["kind"] != self._kind:
             # A resumed stage starts where it was; what is left is judged from here on.
@@ -32,6 +35,14 @@ class LineProgress(NoProgress):
             long = start + detail_text(event) + left
             short = start + detail_text({**event, "leader_costs": {}}) + left
             say(long if len(long) <= _LINE else short)
+
+    def begin(self, event: Event) -> None:
+        """Say which run it is; its stages are as new as it is."""
+        self._pace.begin(event["run"], event["runs"])
+        self._kind = ""
+        left = self._pace.seconds_left()
+        rest = "" if left is None else f", {duration_text(left)} left for all"
+        say(f"run {event['run']} of {event['runs']}: {run_text(event)}{rest}")
 
     def note(self, text: str) -> None:
         """Say it as it is."""

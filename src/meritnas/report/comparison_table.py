@@ -6,14 +6,14 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from meritnas.report.numbers import count_text, duration_text, score_text
+from meritnas.report.numbers import chance_text, count_text, duration_text, score_text
 from meritnas.report.summary import metric_name
 
 
 def comparison_table(compared: Mapping[str, Any]) -> Table:
     """Strategies, the best first; `compared` is what `meritnas compare --json` prints."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("strategy")
+    table.add_column("strategy", overflow="fold")
     score = f"test {metric_name(str(compared['metric']))}"
     for name in (score, "mean rank", "p against the best", "passes", "time"):
         table.add_column(name, justify="right")
@@ -23,11 +23,13 @@ def comparison_table(compared: Mapping[str, Any]) -> Table:
             row["strategy"],
             score_text(row["score"], row["spread"] if seeds > 1 else None),
             f"{row['rank']:.1f}",
-            "" if row["p"] is None else f"{row['p']:.2g}",
+            "" if row["p"] is None else chance_text(row["p"]),
             count_text(row["passes"]),
             duration_text(row["seconds"]),
         )
     table.caption = f"means over {seeds} seeds" if seeds > 1 else "one seed"
     if compared["differ"] is not None:
-        table.caption += f"; ranks differ by chance with p = {compared['differ']:.2g} (Friedman)"
+        chance = chance_text(compared["differ"])
+        sign = "" if chance.startswith("<") else "= "
+        table.caption += f"; ranks differ by chance with p {sign}{chance} (Friedman)"
     return table

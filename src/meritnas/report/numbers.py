@@ -53,6 +53,11 @@ def duration_text(seconds: float) -> str:
     return f"{whole // 3600:,} h {whole % 3600 // 60:02d} min"
 
 
+def chance_text(p: float) -> str:
+    """The chance of something, of which nobody needs to know how small it is: 0.024, <0.001."""
+    return "<0.001" if p < 0.001 else f"{p:.2g}"
+
+
 def _words(number: float) -> str:
     for size, name in ((1e9, "thousand million"), (1e6, "million")):
         if size <= number < 1000 * size:
