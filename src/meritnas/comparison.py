@@ -224,7 +224,7 @@ def _against_best(scores: pd.DataFrame) -> list[float]:
 def _chance(gaps: np.ndarray) -> float:
     """P of a paired t-test, which needs gaps that differ.
 
-    For a gap that is the same for all seeds it is that of signs: a coin that falls alike so often.
+    For a gap that is the same for all seeds it is that of as many signs that are alike.
     """
     largest = np.abs(gaps).max()
     if largest == 0:

@@ -1,3 +1,14 @@
 from __future__ import annotations
 
+import re
+
 __version__ = "0.1.0"
+
+
+def is_newer(version: str) -> bool:
+    """Whether a version comes after this one."""
+    return _parts(version) > _parts(__version__)
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])

@@ -40,6 +40,7 @@ def test_parts_alternatives_and_interactions(trained: Path, meritnas: Command) -
     np.testing.assert_allclose(kept["value"], [row["value"] for row in found["rows"]])
     shown = meritnas("explain", trained)
     assert "closest alternatives" in shown.out
+    assert "keeps the limits" in shown.out
     assert f"look at it: {page}" in shown.err
     assert meritnas("explain", trained, "--json").out == outcome.out  # the same again
 

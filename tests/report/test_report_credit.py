@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from html import unescape
@@ -9,8 +10,11 @@ from typing import Any
 
 import pytest
 from page_helpers import Page, section
+from rich.console import Console
+from rich.table import Table
 
 import meritnas
+from meritnas.report.credit_table import alternatives_table, interactions_table, parts_table
 from meritnas.report.page import report_page
 
 TINY: dict[str, Any] = {"epochs": 2, "retrain_epochs": 2, "retrain_seeds": 1, "finalists": 1}
@@ -196,3 +200,26 @@ def test_words_of_a_file_cannot_become_markup(copy: Path) -> None:
     Page(page)
     assert "<script" not in page
     assert "&lt;script&gt;" in section(page, "interactions")
+
+
+def printed(table: Table) -> str:
+    file = io.StringIO()
+    Console(file=file, width=80).print(table)
+    return file.getvalue()
+
+
+def test_names_are_folded_and_limits_are_named_where_there_are_any() -> None:
+    part, option = "cell3.edge from node 1 to node 4", "sparse_concatenation_of_both_inputs"
+    other = {
+        **{"decision": part, "option": option, "instead_of": "dilated_separable_convolution_5x5"},
+        **{"loss_change": 0.25, "cost": 1234567, "fits": True, "architecture": ""},
+    }
+    for limits in ({}, {"params": 2_000_000}):
+        shown = printed(alternatives_table({"alternatives": [other]}, limits))
+        assert ("keeps" in shown) == ("yes" in shown) == bool(limits)
+        assert "…" not in shown
+    row = {"decision": part, "option": option, "value": 0.25, "low": -0.5, "high": 0.5}
+    told = {"rows": [row], "metric": "accuracy", "score": 0.5, "absent": "nothing"}
+    assert "…" not in printed(parts_table(told))
+    pair = {"first": 2 * f"{part}: {option} ", "second": 2 * option, "value": 0.5}
+    assert "…" not in printed(interactions_table({"interactions": [pair]}))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from meritnas.report.summary import summary_rows, summary_table
@@ -61,7 +62,7 @@ def test_without_limits_and_spread() -> None:
     }
     rows = dict(summary_rows(summary))
     assert rows["parameters"] == "3,778 (no limit)"
-    assert rows["fit the limits"] == "8,000 of 8,000 networks (100 %)"
+    assert "fit the limits" not in rows
     assert rows["test accuracy"] == "0.975  (held-out rows, 1 training)"
 
 
@@ -110,3 +111,12 @@ def test_what_a_network_was_tried_on_goes_by_the_data_not_by_the_space() -> None
     for kind, words in kinds.items():
         told = dict(summary_rows({**SUMMARY, "space": "mine:Own", "data_kind": kind}))
         assert f"(held-out {words}, " in told["test accuracy"]
+
+
+@pytest.mark.parametrize("name", ["test", "test_spread", "limits", "params", "seconds"])
+def test_what_a_file_has_lost_costs_its_own_rows_only(name: str) -> None:
+    whole = summary_rows(SUMMARY)
+    rows = summary_rows({key: value for key, value in SUMMARY.items() if key != name})
+    assert len(rows) in (len(whole) - 2, len(whole) - 1, len(whole))
+    assert rows != whole
+    assert {name for name, _ in rows} <= {name for name, _ in whole}

@@ -53,6 +53,7 @@ def explain(
 
 def _network(run: Path, *, as_json: bool) -> None:
     from meritnas import api  # here, so that --help does not wait for torch
+    from meritnas.report.run_files import read_run
 
     plain = api.explain(run).to_json()
     if as_json:
@@ -61,7 +62,7 @@ def _network(run: Path, *, as_json: bool) -> None:
     console = Console(highlight=False)
     console.print(parts_table(plain))
     if plain["alternatives"]:
-        console.print(alternatives_table(plain))
+        console.print(alternatives_table(plain, read_run(run).settings["limits"]))
     if plain["interactions"]:
         console.print(interactions_table(plain))
     say(f"all of it is in {run}/credit.json, the parts also in {run}/credit.csv")

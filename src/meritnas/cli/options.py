@@ -10,6 +10,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from meritnas.cli.newer_version import tell_newer_version
+
 _SPACE = "Space"
 _CELLS = "Networks of cells, for images"
 _IMAGES = "Training images"
@@ -29,7 +31,13 @@ Data = Annotated[
         show_default=False,
     ),
 ]
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder that a search wrote.")]
+ShownRun = Annotated[Path, typer.Argument(metavar="RUN", help="The folder that a search wrote.")]
+Run = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN", help="The folder that a search wrote.", callback=tell_newer_version
+    ),
+]
 SkipBadRows = Annotated[
     bool | None,
     typer.Option("--skip-bad-rows", help="Leave out rows of a file with too many fields."),
@@ -639,7 +647,12 @@ Out = Annotated[
 ]
 Resume = Annotated[
     Path | None,
-    typer.Option(help="Continue this run instead.", metavar="RUN", rich_help_panel=_RUN),
+    typer.Option(
+        help="Continue this run instead.",
+        metavar="RUN",
+        rich_help_panel=_RUN,
+        callback=tell_newer_version,
+    ),
 ]
 Live = Annotated[
     bool,

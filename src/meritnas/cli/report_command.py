@@ -7,11 +7,12 @@ import typer
 
 from meritnas.cli import options as opt
 from meritnas.cli.outcome import plain_outcome
+from meritnas.cli.speech import say
 from meritnas.errors import StoreError
 
 
 def report(
-    run: opt.Run,
+    run: opt.ShownRun,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="An HTML file.", show_default="RUN/report.html"),
@@ -28,5 +29,9 @@ def report(
             raise StoreError(f"{out} exists already; give another --out, or --force to replace it")
 
         from meritnas.report.page import write_report  # here: --help must not wait for torch
+        from meritnas.report.run_files import read_run
 
-        typer.echo(str(write_report(run, out)))
+        written = write_report(run, out)
+        for text in read_run(run).said:
+            say(f"note: {text}")
+        typer.echo(str(written))

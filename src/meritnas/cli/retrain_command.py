@@ -8,6 +8,7 @@ import typer
 from meritnas.cli import options as opt
 from meritnas.cli.listener import Listener
 from meritnas.cli.modalities import modality_arguments
+from meritnas.cli.newer_version import tell_newer_version
 from meritnas.cli.outcome import plain_outcome
 from meritnas.cli.result import print_result
 from meritnas.cli.speech import resume_command
@@ -21,6 +22,7 @@ def retrain(
         typer.Argument(
             metavar="RUN|DATA",
             help="The folder that a search wrote; or data, to train a given network on it.",
+            callback=tell_newer_version,
         ),
     ],
     architecture: Annotated[

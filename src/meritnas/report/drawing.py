@@ -5,6 +5,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from meritnas.errors import SpaceError
+
 _NONE = "none"
 _CELL = re.compile(r"\s*(cell\d+)\(([^,]+), ([^)]+)\): (.*)", re.DOTALL)
 _STEP = re.compile(r"(step\d+) = (\w+)\(([^,]+), ([^)]+)\)")
@@ -44,11 +46,23 @@ class Drawing:
 def layer_widths(text: str) -> tuple[int, ...] | None:
     """The widths of a network of layers, `32-144-24`; None for another kind of text."""
     parts = text.split("-")
-    return tuple(map(int, parts)) if all(part.isdigit() for part in parts) else None
+    return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else None
 
 
 def drawings(text: str, space: str) -> tuple[Drawing, ...]:
-    """The cells of an architecture as graphs; none for a network of layers."""
+    """The cells of an architecture as graphs; none for a network of layers.
+
+    A text that is damaged cannot be drawn: an error says so.
+    """
+    try:
+        return _drawings(text, space)
+    except (SyntaxError, LookupError, TypeError, ValueError, MemoryError, RecursionError) as error:
+        raise SpaceError(
+            f"the network's text is damaged and cannot be drawn ({type(error).__name__}: {error})"
+        ) from error
+
+
+def _drawings(text: str, space: str) -> tuple[Drawing, ...]:
     if text.startswith("Genotype("):
         return _genotype(text)
     if _CELL.match(text):

@@ -35,7 +35,7 @@ def disturbed_table(rows: Sequence[Mapping[str, Any]], metric: str) -> Table:
     """Scores by disturbance and modality, a column for each level."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("disturbance")
-    table.add_column("modality")
+    table.add_column("modality", overflow="fold")
     table.add_column(f"{metric_name(metric)} at level: score", justify="left")
     keys = dict.fromkeys((row["disturbance"], row["modality"]) for row in rows)
     for kind, name in keys:

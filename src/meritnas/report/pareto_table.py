@@ -15,7 +15,7 @@ def pareto_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """A trade-off curve for people: the best network found for each limit."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="smaller limits", title_justify="left")
     table.add_column("at most", justify="right")
-    table.add_column("network")
+    table.add_column("network", overflow="fold")
     table.add_column("parameters", justify="right")
     metric = next(iter(rows[0]["test"]), None)
     table.add_column("validation loss" if metric is None else f"test {metric_name(metric)}")

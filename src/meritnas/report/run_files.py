@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +8,16 @@ from typing import Any
 
 from meritnas.errors import StoreError
 from meritnas.search.store import FORMAT, VERSION
-from meritnas.version import __version__
+from meritnas.version import __version__, is_newer
 
-_NAMES = ("plan", "architecture", "retrain", "result", "timing", "modalities", "credit")
+_NAMES = (
+    *("plan", "preprocessing", "architecture", "retrain", "result", "timing", "modalities"),
+    "credit",
+)
+_OBJECTS = ("data", "settings", "versions")
+"""Of config.json."""
+
+_RESULT = ("architecture", "feasible_share", "limits", "params", "seconds", "test")
 
 
 @dataclass(frozen=True)
@@ -42,10 +48,15 @@ class RunFiles:
         return "architecture" in self["result"]
 
     @property
+    def said(self) -> tuple[str, ...]:
+        """What whoever looks at the run should know about it first, a sentence each."""
+        return self.problems if self.finished else ("this run is not finished", *self.problems)
+
+    @property
     def settings(self) -> Mapping[str, Any]:
         """What the user decided."""
-        found = self.config.get("settings")
-        return found if isinstance(found, dict) else {}
+        found: Mapping[str, Any] = self.config["settings"]
+        return found
 
     @property
     def network(self) -> str | None:
@@ -67,6 +78,10 @@ def read_run(folder: Path) -> RunFiles:
             f"{folder} is not a run of MeritNAS ({reason}); give the folder that a search wrote"
         )
     problems = _from_elsewhere(config)
+    for name in _OBJECTS:
+        if not isinstance(config.get(name), dict):
+            problems.append(f"config.json has no object '{name}', which was left out")
+            config[name] = {}
     content = {}
     for name in _NAMES:
         found, problem = _read(folder / f"{name}.json")
@@ -74,10 +89,12 @@ def read_run(folder: Path) -> RunFiles:
             content[name] = found
         elif problem:
             problems.append(problem)
+    if missing := [name for name in _RESULT if name not in content.get("result", _RESULT)]:
+        problems.append(f"result.json lacks {', '.join(missing)}; what needs that was left out")
     events, damaged = _events(folder / "events.jsonl")
     if damaged:
-        lines = "line" if damaged == 1 else "lines"
-        problems.append(f"{damaged} {lines} of events.jsonl could not be read and were left out")
+        lines, were = ("line", "was") if damaged == 1 else ("lines", "were")
+        problems.append(f"{damaged} {lines} of events.jsonl could not be read and {were} left out")
     return RunFiles(folder, config, content, tuple(events), tuple(problems))
 
 
@@ -101,7 +118,7 @@ def _events(path: Path) -> tuple[list[dict[str, Any]], int]:
     for line in text.splitlines():
         try:
             event = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             damaged += 1
             continue
         if not isinstance(event, dict):
@@ -130,13 +147,9 @@ def _from_elsewhere(config: Mapping[str, Any]) -> list[str]:
     made = str(versions.get("meritnas", "")) if isinstance(versions, dict) else ""
     written = config.get("version")
     newer_format = isinstance(written, int) and written > VERSION
-    if not newer_format and _parts(made) <= _parts(__version__):
+    if not newer_format and not is_newer(made):
         return []
     return [
         f"this run was made by MeritNAS {made or 'of a newer version'} (run format {written}), "
         f"which is newer than {__version__}; what is shown may lack something"
     ]
-
-
-def _parts(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])

@@ -15,7 +15,10 @@ _INDENT = "  "
 
 
 def network_text(run: RunFiles, width: int) -> Text:
-    """A run's network for a terminal so many columns wide: boxes, or the nodes of its cells."""
+    """A run's network for a terminal so many columns wide: boxes, or the nodes of its cells.
+
+    A text that is damaged is an error.
+    """
     text = run.network
     if text is None:
         return Text("no network yet")
@@ -38,7 +41,8 @@ def facts_table(run: RunFiles) -> Table:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in summary_facts(run):
-        table.add_row(Text(name), Text(value))
+        unknown = name == "data" and not run.config["data"]
+        table.add_row(Text(name), Text("?" if unknown else value))
     return table
 
 

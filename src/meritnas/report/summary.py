@@ -43,15 +43,17 @@ def summary_table(summary: Mapping[str, Any]) -> Table:
 
 
 def summary_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The lines of the table: a name, and its value as text."""
-    return [
-        ("network", "\n".join(network_lines(str(summary["architecture"])))),
-        *_cost_rows(summary),
-        ("fit the limits", _feasible_text(summary)),
-        *_score_rows(summary),
-        ("time", duration_text(summary["seconds"])),
-        ("run folder", str(summary["run"])),
-    ]
+    """The lines of the table: a name, and its value as text; none for what a file has lost."""
+    rows = [("network", "\n".join(network_lines(str(summary["architecture"]))))]
+    if "params" in summary and "limits" in summary:
+        rows += _cost_rows(summary)
+    if summary.get("limits") and "feasible_share" in summary:
+        rows.append(("fit the limits", _feasible_text(summary)))
+    if "test" in summary:
+        rows += _score_rows(summary)
+    if "seconds" in summary:
+        rows.append(("time", duration_text(summary["seconds"])))
+    return [*rows, ("run folder", str(summary.get("run", "?")))]
 
 
 def subject(summary: Mapping[str, Any]) -> str:
@@ -113,7 +115,7 @@ def _score_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     seeds = int(summary.get("retrain_seeds", 1))
     rows = []
     for number, (metric, mean) in enumerate(summary["test"].items()):
-        spread = summary["test_spread"][metric] if seeds > 1 else None
+        spread = summary.get("test_spread", {}).get(metric) if seeds > 1 else None
         text = score_text(mean, spread)
         if number == 0:
             trainings = f"{seeds} trainings" if seeds > 1 else "1 training"
