@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -20,6 +21,8 @@ from meritnas.preparation import AnyData
 from meritnas.report.modality_figure import draw_modalities
 from meritnas.report.page import report_at_end
 from meritnas.search.store import RunStore
+
+_LOG = logging.getLogger(__name__)
 
 FIGURE = "modalities.png"
 TABLE = "modalities.json"
@@ -88,11 +91,13 @@ def explain_modalities(
         raise UsageError(f"run {store.folder} has one kind of data only, no modalities to compare")
     layout, task = predictor.encoder.layout, predictor.task
     part = Job.reopen(store, data).bundle.test.to("cpu")
+    _LOG.info("what each modality is worth")
     use = modality_use(predictor.module, task, part, layout, seed)
     network = hashlib.sha256((store.folder / _WEIGHTS).read_bytes()).hexdigest()
     kinds: Sequence[Noise] = (noise,) if isinstance(noise, str) else noise
     found: list[Disturbed] = []
     if kinds:
+        _LOG.info("noise and missing modalities")
         found = disturbed_scores(predictor.module, task, part, layout, kinds, seed)
     anew = {row.disturbance for row in found}
     kept = [row for row in _earlier(store, network) if row.disturbance not in anew]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -18,6 +19,9 @@ from meritnas.families.tabular import TabularSpace
 from meritnas.search.loop import Search
 from meritnas.search.setup import Ground
 from meritnas.space.rule import ABSENT
+
+_LOG = logging.getLogger(__name__)
+"""Told how far an explanation is, which can take minutes: what is being done, `:`, how far."""
 
 _DRAWS = {True: 12, False: 6}
 """Of validation rows: where all coalitions are tried, and where not."""
@@ -192,6 +196,7 @@ def _values(
     found, scores = [], []
     draws = _DRAWS[exact]
     for number in range(draws):
+        _LOG.info("what each part is worth: %d of %d", number + 1, draws)
         game.renew()
         if not names:
             found.append(np.zeros(0))
@@ -213,6 +218,7 @@ def _interactions(game: ChosenGame, names: Sequence[str]) -> tuple[Interaction, 
         import shapiq
     except ImportError:
         return ()
+    _LOG.info("how parts work together: %d parts", len(names))
     adapted = shapiq_game(game, names)
     if len(names) <= _MOST_EXACT + 2:
         found = shapiq.ExactComputer(n_players=len(names), game=adapted)("k-SII", order=2)
@@ -232,6 +238,7 @@ def _alternatives(ground: Ground, search: Search, picks: Sequence[int]) -> tuple
     own = search.probe.held_out_loss(np.array(picks))
     found = []
     for i, decision in enumerate(space.decisions):
+        _LOG.info("what else was close: %d of %d", i + 1, len(space.decisions))
         for k, option in enumerate(decision.options):
             changed = [*picks[:i], k, *picks[i + 1 :]]
             if k == picks[i] or not space.valid(np.array([changed]))[0]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,6 +11,7 @@ from rich.console import Console
 from meritnas.cli import options as opt
 from meritnas.cli.outcome import plain_outcome
 from meritnas.cli.speech import say
+from meritnas.cli.waiting import Waiting
 from meritnas.errors import UsageError
 from meritnas.report.credit_table import alternatives_table, interactions_table, parts_table
 from meritnas.report.modality_table import disturbed_table, use_table
@@ -35,27 +37,30 @@ def explain(
     seed: Annotated[
         int | None, typer.Option(help="Of noise and intervals of modalities.", show_default="0")
     ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Show what each part of a run's network is worth, and what else was close.
 
     Or what it makes of its modalities: meritnas explain RUN --modalities --noise gaussian
     """
+    waiting = nullcontext() if quiet else Waiting()
     with plain_outcome(lambda: "nothing was written"):
         if modalities:
-            _modalities(run, noise, seed or 0, as_json=as_json)
+            _modalities(run, noise, seed or 0, waiting, as_json=as_json)
             return
         for name, value in (("noise", noise), ("seed", seed)):
             if value is not None:
                 raise UsageError(f"--{name} goes with --modalities; add that or leave it out")
-        _network(run, as_json=as_json)
+        _network(run, waiting, as_json=as_json)
 
 
-def _network(run: Path, *, as_json: bool) -> None:
+def _network(run: Path, waiting: AbstractContextManager[object], *, as_json: bool) -> None:
     from meritnas import api  # here, so that --help does not wait for torch
     from meritnas.report.run_files import read_run
 
-    plain = api.explain(run).to_json()
+    with waiting:
+        plain = api.explain(run).to_json()
     if as_json:
         typer.echo(json.dumps({"run": str(run), **plain}))
         return
@@ -69,12 +74,20 @@ def _network(run: Path, *, as_json: bool) -> None:
     say(f"look at it: {run}/report.html")
 
 
-def _modalities(run: Path, noise: Noise | None, seed: int, *, as_json: bool) -> None:
+def _modalities(
+    run: Path,
+    noise: Noise | None,
+    seed: int,
+    waiting: AbstractContextManager[object],
+    *,
+    as_json: bool,
+) -> None:
     from meritnas.data.noise import KINDS  # here: --help must not wait for torch
     from meritnas.modality_explanation import explain_modalities
 
     kinds = [kind for kind in KINDS if noise in (kind, "all")]
-    found = explain_modalities(run, kinds, seed=seed)
+    with waiting:
+        found = explain_modalities(run, kinds, seed=seed)
     plain = found.to_json()
     if as_json:
         typer.echo(json.dumps({"run": str(run), **plain, "figure": str(found.figure)}))
