@@ -15,6 +15,7 @@ from rich.table import Table
 
 import meritnas
 from meritnas.report.credit_table import alternatives_table, interactions_table, parts_table
+from meritnas.report.numbers import interval_text, signed_text
 from meritnas.report.page import report_page
 
 TINY: dict[str, Any] = {"epochs": 2, "retrain_epochs": 2, "retrain_seeds": 1, "finalists": 1}
@@ -80,7 +81,8 @@ def test_parts_have_bars_and_numbers(explained: Path) -> None:
     found, shown = credit(explained), section(report_page(explained), "credit")
     assert shown.count('class="bar"') == len(found["rows"])
     for row in found["rows"]:
-        assert f"<td>{row['value']:+.4f}</td><td>{row['low']:+.4f} to {row['high']:+.4f}" in shown
+        interval = interval_text(row["low"], row["high"])
+        assert f"<td>{signed_text(row['value'])}</td><td>{interval}</td>" in shown
 
 
 def test_alternatives_say_what_they_would_cost(explained: Path) -> None:
@@ -91,7 +93,7 @@ def test_alternatives_say_what_they_would_cost(explained: Path) -> None:
     assert len(rows) == 6
     for row in rows:
         flops = space.cost(row["architecture"], "flops")
-        assert f"<td>{row['loss_change']:+.4f}</td>" in shown
+        assert f"<td>{signed_text(row['loss_change'])}</td>" in shown
         assert f"{row['cost']:,} ({row['cost'] - result['params']:+,})" in shown
         assert f"{flops:,} ({flops - result['costs']['flops']:+,})" in shown
 
@@ -134,6 +136,15 @@ def test_a_network_without_parts_says_so(copy: Path) -> None:
     assert "Every part is the narrowest width already" in text
     assert "alternatives" in Page(text).sections
     assert "interactions" not in Page(text).sections
+
+
+def test_layers_that_cannot_be_narrower_are_named(copy: Path) -> None:
+    found = {**credit(copy), "narrowest": ["layer7", "layer9"]}
+    (copy / "credit.json").write_text(json.dumps(found))
+    says = "layer7, layer9 have that already, so there is nothing to take away"
+    assert says in section(report_page(copy), "credit")
+    assert says in str(parts_table(found).caption)
+    assert "have that already" not in str(parts_table({**found, "narrowest": []}).caption)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "[" * 100_000, "\x00"])

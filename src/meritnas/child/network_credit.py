@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from meritnas.data.task import Task
 from meritnas.families.tabular import TabularSpace
 from meritnas.search.loop import Search
 from meritnas.search.setup import Ground
+from meritnas.space.decision import ZERO
 from meritnas.space.rule import ABSENT
 
 _LOG = logging.getLogger(__name__)
@@ -45,7 +46,6 @@ class Part:
         value: Shapley value for the validation score, by the supernet's shared weights.
         low: lower end of the 95 % interval over validation rows (bootstrap).
         high: upper end.
-        cost: parameters of the network.
         chosen: always true: it is a part of the chosen network.
     """
 
@@ -54,7 +54,6 @@ class Part:
     value: float
     low: float
     high: float
-    cost: int
     chosen: bool = True
 
 
@@ -102,6 +101,7 @@ class NetworkExplanation:
         alternatives: all networks that differ in one answer, the closest first.
         interactions: of pairs of parts, the strongest first; empty without the package shapiq.
         absent: what a part that is taken away is replaced by.
+        narrowest: layers of a table's network that are that already, so that they are no parts.
     """
 
     architecture: str
@@ -111,10 +111,19 @@ class NetworkExplanation:
     alternatives: tuple[Alternative, ...]
     interactions: tuple[Interaction, ...]
     absent: str
+    narrowest: tuple[str, ...] = ()
 
     def table(self) -> pd.DataFrame:
         """The worth of each part, a row for each."""
-        return pd.DataFrame([asdict(part) for part in self.parts])
+        return self.tables()["credit"]
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """All there is, a row for each part, alternative and interaction."""
+        return {
+            "credit": _frame(Part, map(asdict, self.parts)),
+            "alternatives": _frame(Alternative, map(asdict, self.alternatives)),
+            "interactions": _frame(Interaction, map(asdict, self.interactions)),
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -123,6 +132,7 @@ class NetworkExplanation:
             "metric": self.metric,
             "score": self.score,
             "absent": self.absent,
+            "narrowest": list(self.narrowest),
             "rows": [asdict(part) for part in self.parts],
             "alternatives": [asdict(other) for other in self.alternatives],
             "interactions": [asdict(pair) for pair in self.interactions],
@@ -150,26 +160,25 @@ def explain_search(
     playing = [
         i
         for i, (decision, pick) in enumerate(zip(space.decisions, picks, strict=True))
-        if ABSENT not in decision.options[pick].tags and (not table or pick > 0)
+        if not {ABSENT, ZERO} & decision.options[pick].tags and (not table or pick > 0)
     ]
     others: list[int | None] = [0 if table else None for _ in playing]
     rng = np.random.default_rng(0)
     game = ChosenGame(search.probe, picks, playing, others, rng, judged_rows=_rows(search, task))
     names = [space.decisions[i].name for i in playing]
     values, low, high, score = _values(game, names)  # nobody plays where all are the narrowest
-    cost = family.cost(text)
+    slack = float(np.finfo(np.float32).eps) * max([abs(score), *map(abs, values)])
     parts = tuple(
         Part(
             names[k],
             space.decisions[i].options[picks[i]].name,
-            float(values[k]),
-            float(low[k]),
-            float(high[k]),
-            cost,
+            _seen(values[k], slack),
+            _seen(low[k], slack),
+            _seen(high[k], slack),
         )
         for k, i in enumerate(playing)
     )
-    pairs = _interactions(game, names) if interactions and len(names) > 1 else ()
+    pairs = _interactions(game, names, slack) if interactions and len(names) > 1 else ()
     return NetworkExplanation(
         text,
         score_name(task),
@@ -178,6 +187,7 @@ def explain_search(
         _alternatives(ground, search, picks),
         pairs,
         "the narrowest width" if table else "nothing",
+        tuple(space.decisions[i].name for i, pick in enumerate(picks) if table and pick == 0),
     )
 
 
@@ -212,7 +222,17 @@ def _values(
     return mean, mean - spread, mean + spread, float(np.mean(scores))
 
 
-def _interactions(game: ChosenGame, names: Sequence[str]) -> tuple[Interaction, ...]:
+def _frame(kind: type, rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """Rows with the fields of a class as columns, which are there even if no row is."""
+    return pd.DataFrame(list(rows), columns=[field.name for field in fields(kind)])
+
+
+def _seen(value: float, slack: float) -> float:
+    """A difference of scores, which are in single precision; 0 where that is too coarse for it."""
+    return float(value) if abs(value) > slack else 0.0
+
+
+def _interactions(game: ChosenGame, names: Sequence[str], slack: float) -> tuple[Interaction, ...]:
     """Pairwise Shapley interactions, on one batch."""
     try:
         import shapiq
@@ -226,7 +246,7 @@ def _interactions(game: ChosenGame, names: Sequence[str]) -> tuple[Interaction, 
         estimator = shapiq.KernelSHAPIQ(n=len(names), index="k-SII", max_order=2, random_state=0)
         found = estimator.approximate(budget=_INTERACTION_EVALUATIONS, game=adapted)
     pairs = [
-        Interaction(names[a], names[b], float(found[(a, b)]))
+        Interaction(names[a], names[b], _seen(found[(a, b)], slack))
         for a, b in itertools.combinations(range(len(names)), 2)
     ]
     return tuple(sorted(pairs, key=lambda pair: -abs(pair.value)))

@@ -6,7 +6,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from meritnas.report.numbers import count_text, score_text
+from meritnas.report.numbers import count_text, interval_text, score_text, signed_text
 from meritnas.report.summary import metric_name
 
 _ALTERNATIVES = 8
@@ -21,14 +21,25 @@ def parts_table(explained: Mapping[str, Any]) -> Table:
     for name in ("Shapley value", "95 % interval"):
         table.add_column(name, justify="right")
     for row in explained["rows"]:
-        interval = f"{row['low']:+.4f} to {row['high']:+.4f}"
-        table.add_row(row["decision"], row["option"], f"{row['value']:+.4f}", interval)
+        interval = interval_text(row["low"], row["high"])
+        table.add_row(row["decision"], row["option"], signed_text(row["value"]), interval)
     table.caption = (
         f"for the {metric_name(str(explained['metric']))} on validation rows "
         f"({score_text(explained['score'])} with all parts), by the weights that all networks "
         f"share; a part that is taken away leaves {explained['absent']}"
     )
+    if kept := narrowest_text(explained):
+        table.caption += f"; {kept}"
     return table
+
+
+def narrowest_text(explained: Mapping[str, Any]) -> str:
+    """Which layers are no parts, as they cannot be narrower; nothing where all are parts."""
+    names = explained.get("narrowest", ())
+    if not names:
+        return ""
+    verb = "has" if len(names) == 1 else "have"
+    return f"{', '.join(names)} {verb} that already, so there is nothing to take away"
 
 
 def alternatives_table(explained: Mapping[str, Any], limits: Mapping[str, int]) -> Table:
@@ -50,7 +61,7 @@ def alternatives_table(explained: Mapping[str, Any], limits: Mapping[str, int]) 
             row["decision"],
             row["instead_of"],
             row["option"],
-            f"{row['loss_change']:+.4f}",
+            signed_text(row["loss_change"]),
             count_text(row["cost"]),
         )
         table.add_row(*cells, *(["yes" if row["fits"] else "no"] if limits else []))
@@ -64,5 +75,5 @@ def interactions_table(explained: Mapping[str, Any]) -> Table:
         table.add_column(name, overflow="fold")
     table.add_column("together", justify="right")
     for row in explained["interactions"][:_INTERACTIONS]:
-        table.add_row(row["first"], row["second"], f"{row['value']:+.4f}")
+        table.add_row(row["first"], row["second"], signed_text(row["value"]))
     return table

@@ -6,7 +6,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from meritnas.report.numbers import score_text
+from meritnas.report.numbers import interval_text, score_text, signed_text
 from meritnas.report.summary import metric_name
 
 
@@ -19,8 +19,8 @@ def use_table(explained: Mapping[str, Any]) -> Table:
     for row in explained["modalities"]:
         table.add_row(
             row["modality"],
-            f"{row['value']:+.4f}",
-            f"{row['low']:+.4f} to {row['high']:+.4f}",
+            signed_text(row["value"]),
+            interval_text(row["low"], row["high"]),
             score_text(row["alone"]),
             score_text(row["without"]),
         )

@@ -4,6 +4,9 @@ import math
 
 _SMALL_SHARE = 1e-4
 _BIG_NUMBER = 10**15
+_SMALL_VALUE = 1e-6
+_NOTHING = 1e-12
+"""What differences of scores are off by where they are computed in another order."""
 
 
 def count_text(number: int) -> str:
@@ -33,9 +36,14 @@ def score_text(mean: float, spread: float | None = None) -> str:
 
 
 def signed_text(value: float) -> str:
-    """What something adds or takes: +0.0961, -0.0046; without a sign where it rounds to 0."""
-    words = f"{value:+.4f}"
-    return "0.0000" if words[1:] == "0.0000" else words
+    """What something adds or takes: +0.0961, -0.00012, +3.4e-07; nothing, without a sign, is 0."""
+    size = abs(value)
+    if size < _NOTHING:
+        return "0.0000"
+    if size < _SMALL_VALUE:
+        return f"{value:+.1e}"
+    digits = 1 - math.floor(math.log10(size)) if size < 1e-3 else 4
+    return f"{value:+.{digits}f}"
 
 
 def interval_text(low: float, high: float) -> str:

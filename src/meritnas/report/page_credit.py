@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from meritnas.errors import MeritNASError
+from meritnas.report.credit_table import narrowest_text
 from meritnas.report.explain_hint import explain_code, explain_lead
 from meritnas.report.numbers import interval_text, signed_text
 from meritnas.report.run_files import RunFiles
@@ -40,7 +41,8 @@ def credit_section(run: RunFiles, network: RunNetwork) -> Section | None:
         return Section("credit", "Credit", lead)
     lead = "What each is worth by its Shapley value; the lines are intervals."
     if absent:
-        lead += f" A part that is taken away leaves {absent}."
+        kept = narrowest_text(credit)
+        lead += f" A part that is taken away leaves {absent}" + (f"; {kept}." if kept else ".")
     figures = _part_figures(rows, metric_name(str(credit.get("metric", "score"))))
     return Section(
         "credit",
