@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -67,6 +68,12 @@ def elsewhere(text: str) -> list[str]:
 def section(text: str, name: str) -> str:
     """One section of a page."""
     return text.split(f'<section id="{name}"')[1].split("</section>")[0]
+
+
+def code(text: str, name: str) -> str:
+    """What there is to copy in a section of a page."""
+    shown = section(text, name).split("<code>")[1].split("</code>")[0]
+    return unescape(re.sub(r"</?span>", "", shown))
 
 
 def run(*arguments: str | Path) -> None:

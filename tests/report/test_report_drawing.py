@@ -9,7 +9,7 @@ from meritnas.families.nasbench201 import nasbench201_space
 from meritnas.report.drawing import drawing_lines, drawings, layer_widths
 from meritnas.report.svg import ticks
 from meritnas.report.svg_lines import Series, line_chart
-from meritnas.report.svg_network import graph_picture
+from meritnas.report.svg_network import graph_picture, layers_picture
 from meritnas.report.svg_shares import share_chart
 
 GENOTYPE = (
@@ -92,6 +92,28 @@ def test_a_picture_has_a_wire_for_every_edge(text: str, space: str) -> None:
         assert picture.count('class="pill') == len(labels)
         for node in drawing.nodes:
             assert node.name in picture
+
+
+def test_inputs_of_a_step_are_numbered_as_its_cell_names_them_otherwise() -> None:
+    (network,) = drawings(FUSED, "fusion")  # cell1 has x = a.0 and y = b.1
+    first = network.nodes[0]
+    assert (first.name, first.reads) == ("cell1.step1", (("b.1", "1st"), ("a.0", "2nd")))
+
+
+@pytest.mark.parametrize(("layers", "least"), [(3, None), (9, 884)])
+def test_many_layers_are_not_made_smaller_but_scroll(layers: int, least: int | None) -> None:
+    shown = [(f"layer {number}", 8) for number in range(layers + 2)]
+    found = re.search(r"min-width:(\d+)px", layers_picture("t", shown))
+    assert (int(found[1]) if found else None) == least
+
+
+@pytest.mark.parametrize(
+    ("last", "says"),
+    [(2, ["1", "2"]), (3, ["1", "2", "3"]), (10, ["2", "4", "6", "8", "10"]), (2.5, ["1", "1.5"])],
+)
+def test_between_two_steps_there_is_no_number(last: float, says: list[str]) -> None:
+    chart = line_chart("t", [Series("s", [(1, 0.5), (last, 0.5)])], "step")
+    assert re.findall(r'y="207.0"[^>]*>([^<]*)<', chart)[: len(says)] == says
 
 
 def test_shares_fill_the_chart_and_the_chosen_one_stands_out() -> None:

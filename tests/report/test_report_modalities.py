@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from page_helpers import Page, section
+from page_helpers import Page, code, section
 
 from meritnas.report.page import report_page
 from meritnas.search.store import FORMAT
@@ -77,8 +77,8 @@ def test_without_noise_there_is_no_table_of_it(run: Path) -> None:
 
 
 def test_a_run_on_modalities_says_which_command_to_run(run: Path) -> None:
-    shown = section(report_page(run), "modalities")
-    assert f"<code>meritnas explain {run} --modalities --noise gaussian</code>" in shown
+    command = f"meritnas explain {run} --modalities --noise gaussian"
+    assert code(report_page(run), "modalities") == command
     (run / "modalities.json").write_text("{")
     text = report_page(run)
     assert "modalities.json has nothing that can be read" in section(text, "modalities")

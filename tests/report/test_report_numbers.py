@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from meritnas.report.numbers import count_text, duration_text, score_text, share_text
+from meritnas.report.numbers import (
+    count_text,
+    duration_text,
+    interval_text,
+    score_text,
+    share_text,
+    signed_text,
+)
+from meritnas.report.score_range import score_range
 
 
 @pytest.mark.parametrize(
@@ -51,6 +59,41 @@ def test_shares(share: float, text: str) -> None:
 )
 def test_scores(mean: float, spread: float | None, text: str) -> None:
     assert score_text(mean, spread) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.09612, "+0.0961"),
+        (-0.0046, "-0.0046"),
+        (12.3, "+12.3000"),
+        (-0.000123, "-0.00012"),
+        (4.26e-6, "+0.0000043"),
+        (-3.4e-7, "-3.4e-07"),
+        (0.0, "0.0000"),
+        (-2e-18, "0.0000"),
+        (float("nan"), "+nan"),
+        (float("inf"), "+inf"),
+    ],
+)
+def test_what_is_not_nothing_never_looks_like_nothing(value: float, text: str) -> None:
+    assert signed_text(value) == text
+
+
+def test_intervals_have_the_digits_of_their_ends() -> None:
+    assert interval_text(1.1e-6, 0.25) == "+0.0000011 to +0.2500"
+
+
+@pytest.mark.parametrize(
+    ("metric", "ends"),
+    [("accuracy", (0.4, 1.0)), ("r2", (0.4, 1.0)), ("rmse", (0.4, 1.4)), (None, (0.4, 1.4))],
+)
+def test_a_score_varies_within_what_its_metric_can_be(
+    metric: str | None, ends: tuple[float, float]
+) -> None:
+    assert score_range(metric, 0.9, 0.5) == pytest.approx(ends)
+    if metric == "rmse":
+        assert score_range(metric, 0.1, 0.5)[0] == 0.0
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,16 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 from collections.abc import Sequence
-from html import unescape
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from page_helpers import Page, elsewhere, run
+from page_helpers import Page, code, elsewhere, run, section
 
 import meritnas
 from meritnas.cli.main import main
@@ -130,6 +130,44 @@ def test_an_unfinished_run_shows_what_there_is(
     assert "could not be made" not in text
 
 
+def test_what_leads_so_far_is_held_against_the_limits(copy: Path) -> None:
+    without(copy, ["result.json", "retrain.json", "architecture.json"])
+    log = (copy / "events.jsonl").read_text().splitlines()
+    last = json.loads(log[-1])
+    assert set(last["leader_costs"]) == {"params", "flops"}
+    last["leader_costs"] = {"params": [450, 900], "flops": [80, 800]}
+    (copy / "events.jsonl").write_text("\n".join([*log[:-1], json.dumps(last)]))
+    shown = section(report_page(copy), "limits")
+    assert "leads so far" in shown
+    assert "450 of 900 (50 %)" in shown
+    assert "80 of 800 (10 %)" in shown
+
+
+def test_a_trade_off_says_what_decides_and_how_much_scores_vary(copy: Path) -> None:
+    result = json.loads((copy / "result.json").read_text())
+    row = {**result["pareto"][0], "valid_loss": 0.5, "folder": "", "limit": None}
+    scores = [(100, 0.9, True), (200, 0.98, True), (200, 0.98, False)]
+    rows = [
+        {**row, "params": params, "best": best, "test": {"accuracy": mean}}
+        for params, mean, best in scores
+    ]
+    rows = [{**each, "test_spread": {"accuracy": 0.05}} for each in rows]
+    (copy / "result.json").write_text(json.dumps({**result, "pareto": rows}))
+    shown = section(report_page(copy), "tradeoff")
+    assert "validation loss decides" in shown
+    assert "shown is the test accuracy" in shown
+    assert shown.count("<td>0.980 ± 0.050</td>") == 2
+    assert "<td>one no larger is as good</td>" in shown
+    assert "smaller" not in shown
+    places = r'class="line l0[^"]*" x1="(.*?)" y1="(.*?)" x2="(.*?)" y2="(.*?)"'
+    bars = re.findall(places, shown)
+    lengths = [float(y1) - float(y2) for x1, y1, x2, y2 in bars if x1 == x2]
+    assert lengths[1] / lengths[0] == pytest.approx(0.7, abs=0.01)  # 0.93 to 1, not to 1.03
+    legend = shown.split('class="legend"')[1]
+    assert legend.count("<line") == 1
+    assert legend.count('<circle class="f0') == legend.count('<circle class="hollow') == 1
+
+
 def test_damaged_lines_are_counted_and_left_out(copy: Path) -> None:
     log = copy / "events.jsonl"
     lines = log.read_text().splitlines()
@@ -190,8 +228,7 @@ def test_words_of_a_user_cannot_become_markup(copy: Path) -> None:
 
 def repeat_words(text: str) -> list[str]:
     """The command on a page, as a shell reads it."""
-    code = text.split('id="repeat"')[1].split("<code>")[1].split("</code>")[0]
-    return shlex.split(unescape(code))
+    return shlex.split(code(text, "repeat"))
 
 
 @pytest.mark.parametrize("name", ["table", "cells", "fusion"])

@@ -60,7 +60,7 @@ def test_the_table_has_a_line_for_each_limit() -> None:
     assert head == "at most network parameters test accuracy"
     assert lines == [
         "no limit 128-64-32 20,345 0.975 ± 0.003",
-        "10,000 64-32-8 9,876 0.950 ± 0.010 a smaller one is as good",
+        "10,000 64-32-8 9,876 0.950 ± 0.010 one no larger is as good",
         "500 8-8-8 432 0.900",
     ]
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from meritnas.errors import SpaceError
 
 _NONE = "none"
+_PLACES = ("1st", "2nd")
+"""Of the inputs of an operation; its cell calls its own inputs x and y, in any order."""
+
 _CELL = re.compile(r"\s*(cell\d+)\(([^,]+), ([^)]+)\): (.*)", re.DOTALL)
 _STEP = re.compile(r"(step\d+) = (\w+)\(([^,]+), ([^)]+)\)")
 _PAIR = re.compile(r"\|?([^|~+/]+)~(\d+)")
@@ -92,9 +95,9 @@ def drawing_lines(drawing: Drawing) -> list[str]:
 
 
 def _of(node: Node) -> list[tuple[str, str]]:
-    """What a node reads; the letters of an operation's inputs go without saying."""
+    """What a node reads; which input is the first of an operation goes without saying."""
     if node.joined:
-        return [(source, "" if label in ("x", "y") else label) for source, label in node.reads]
+        return [(source, "" if label in _PLACES else label) for source, label in node.reads]
     return list(node.reads)
 
 
@@ -178,7 +181,8 @@ def _fusion(text: str) -> Drawing:
         known = {"x": x, "y": y}
         steps = []
         for name, operation, first, second in _STEP.findall(body):
-            reads = ((known[first.strip()], "x"), (known[second.strip()], "y"))
+            sources = (known[first.strip()], known[second.strip()])
+            reads = tuple(zip(sources, _PLACES, strict=True))
             steps.append(Node(f"{cell}.{name}", reads, operation))
             known[name] = f"{cell}.{name}"
         given = tuple((step.name, "") for step in steps)

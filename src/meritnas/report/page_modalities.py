@@ -85,7 +85,6 @@ def _noise_figure(kind: str, found: Mapping[str, Mapping[float, float]], metric:
         Series(name, sorted(scores.items()), name in ("all", "any"), dots=True, colour=number)
         for number, (name, scores) in enumerate(found.items())
     ]
-    legend = tuple((each.colour, each.dashed, each.name) for each in series)
     level = "chance that it is missing" if kind == "missing" else "level"
     chart = line_chart(f"{metric} under {kind} disturbance", series, level)
-    return Figure(chart, f"{metric}, {kind}", legend)
+    return Figure(chart, f"{metric}, {kind}", tuple(series))

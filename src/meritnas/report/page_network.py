@@ -61,6 +61,13 @@ def limits_section(run: RunFiles, network: RunNetwork) -> Section | None:
     limits = run.settings.get("limits") or {}
     found = run["result"] if run.finished else run["architecture"]
     costs = dict(found.get("costs", {}))
+    lead = ""
+    if "feasible_share" in found:
+        lead = f"{share_text(found['feasible_share'])} of the space fits the limits."
+    if not costs and run.events:
+        leading = run.events[-1].get("leader_costs", {})
+        costs = {name: used for name, (used, _) in leading.items()}
+        lead = "What the network that leads so far uses; another one may win."
     if not limits or not costs:
         return None
     rows = []
@@ -72,9 +79,6 @@ def limits_section(run: RunFiles, network: RunNetwork) -> Section | None:
             rows.append((cost_name(name), share, f"{amounts} ({share_text(share)})"))
     if not rows:
         return None
-    lead = ""
-    if "feasible_share" in found:
-        lead = f"{share_text(found['feasible_share'])} of the space fits the limits."
     figure = Figure(limit_bars("What is used of the limits", rows))
     return Section("limits", "Limits", lead, figures=(figure,))
 
@@ -89,7 +93,8 @@ def network_section(run: RunFiles, network: RunNetwork) -> Section | None:
         shown: list[tuple[str, int | None]] = [("inputs", network.inputs)]
         shown += [(f"layer {n}", width) for n, width in enumerate(widths, start=1)]
         shown.append(("outputs", network.outputs))
-        figure = Figure(layers_picture("The layers of the network and their widths", shown))
+        picture = layers_picture("The layers of the network and their widths", shown)
+        figure = Figure(picture, "Layers and their widths", wide=True)
         return Section("network", "The network", lead, figures=(figure,))
     found = drawings(run.network, str(run.settings.get("space")))
     if not found:

@@ -7,8 +7,10 @@ from typing import Any
 
 from meritnas.report.network import short_network
 from meritnas.report.numbers import count_text, duration_text, score_text
+from meritnas.report.pareto_table import BEST, NOT_BEST, point_text, score_of
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
+from meritnas.report.score_range import score_range
 from meritnas.report.section import Figure, Section, Table
 from meritnas.report.summary import metric_name
 from meritnas.report.svg_lines import Series, line_chart
@@ -129,29 +131,36 @@ def tradeoff_section(run: RunFiles, network: RunNetwork) -> Section | None:
     metric = next(iter(rows[0]["test"]), None)
     label = "validation loss" if metric is None else f"test {metric_name(metric)}"
     series = []
-    for best, words in ((True, "no smaller one is as good"), (False, "a smaller one is as good")):
+    for best, words in ((True, BEST), (False, NOT_BEST)):
         own = sorted((row for row in rows if bool(row["best"]) is best), key=lambda r: r["params"])
-        points = [(float(row["params"]), _score(row, metric)) for row in own]
-        spread = [0.0 if metric is None else float(row["test_spread"][metric]) for row in own]
+        points = [(float(row["params"]), score_of(row, metric)) for row in own]
+        ranges = None
+        if metric is not None:
+            ranges = [
+                score_range(metric, score_of(row, metric), row["test_spread"][metric])
+                for row in own
+            ]
         if own:
-            series.append(Series(words, points, not best, True, spread, 0, joined=best))
+            series.append(Series(words, points, not best, True, ranges, 0, joined=best))
     chart = line_chart(f"{label} against parameters", series, "parameters", log_x=True)
-    legend = tuple((each.colour, each.dashed, each.name) for each in series)
     table = Table(
-        ("at most", "network", "parameters", label),
+        ("at most", "network", "parameters", label, ""),
         tuple(
             (
                 "no limit" if row["limit"] is None else count_text(row["limit"]),
                 short_network(str(row["architecture"])),
                 count_text(row["params"]),
-                score_text(_score(row, metric)),
+                point_text(row, metric),
+                "" if row["best"] else NOT_BEST,
             )
             for row in rows
         ),
         tuple(k for k, row in enumerate(rows) if row["best"]),
     )
-    figure = Figure(chart, f"{label} against parameters", legend)
-    return Section("tradeoff", "Trade-off", figures=(figure,), table=table)
+    lead = "The validation loss decides which networks are as good as others"
+    lead += "." if metric is None else f"; shown is the {label}, which decides nothing."
+    figure = Figure(chart, f"{label} against parameters", tuple(series))
+    return Section("tradeoff", "Trade-off", lead, figures=(figure,), table=table)
 
 
 def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:
@@ -193,7 +202,7 @@ def _training_figure(text: str, trainings: Sequence[Mapping[str, Any]]) -> Figur
             name = f"{words}, {part}" if part else f"{words}, validation"
             series.append(Series(name, points, dashed, colour=number))
     title = f"Losses of {short_network(text)} by epoch"
-    legend = tuple((each.colour, each.dashed, each.name) for each in series if each.points)
+    legend = tuple(each for each in series if each.points)
     return Figure(line_chart(title, series, "epoch"), f"Training {short_network(text)}", legend)
 
 
@@ -218,7 +227,3 @@ def _phase_table(events: Sequence[Mapping[str, Any]]) -> Table:
         for phase, count in steps.items()
     )
     return Table(("phase", "steps", "passes", "passes a step"), rows)
-
-
-def _score(row: Mapping[str, Any], metric: str | None) -> float:
-    return float(row["valid_loss"] if metric is None else row["test"][metric])

@@ -5,13 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from meritnas.report.network import short_network
+from meritnas.report.pareto_table import score_of
+from meritnas.report.score_range import score_range
 from meritnas.report.summary import metric_name
 
 
 def draw_pareto(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Draw a trade-off curve: score against parameters, with the spread over trainings.
 
-    Networks that a smaller one equals by validation loss are drawn hollow, off the line.
+    Networks that one no larger equals by validation loss are drawn hollow, off the line.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # here: it takes long to import
     from matplotlib.figure import Figure
@@ -23,16 +25,17 @@ def draw_pareto(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     axes = figure.add_subplot()
     points = sorted(rows, key=lambda row: int(row["params"]))
     best = [row for row in points if row["best"]]
-    axes.plot([row["params"] for row in best], [_score(row, metric) for row in best], color="C0")
+    axes.plot([row["params"] for row in best], [score_of(row, metric) for row in best], color="C0")
     for row in points:
-        spread = 0.0 if metric is None else row["test_spread"][metric]
+        score = score_of(row, metric)
+        spread = 0.0 if metric is None else float(row["test_spread"][metric])
+        low, high = score_range(metric, score, spread)
+        reach = [[score - low], [high - score]] if spread else None
         face = "C0" if row["best"] else "white"
-        axes.errorbar(
-            row["params"], _score(row, metric), yerr=spread or None, fmt="o", color="C0", mfc=face
-        )
+        axes.errorbar(row["params"], score, yerr=reach, fmt="o", color="C0", mfc=face)
         axes.annotate(
             short_network(str(row["architecture"])),
-            (row["params"], _score(row, metric)),
+            (row["params"], score),
             xytext=(6, -12),
             textcoords="offset points",
             fontsize=8,
@@ -47,7 +50,3 @@ def draw_pareto(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path)
-
-
-def _score(row: Mapping[str, Any], metric: str | None) -> float:
-    return float(row["valid_loss"] if metric is None else row["test"][metric])

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from meritnas.report.svg_lines import Series
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -10,13 +12,13 @@ class Figure:
     Attributes:
         svg: made by functions of this package.
         caption: what it is.
-        legend: (number of a colour, whether dashed, name) of each line.
+        legend: the lines that it explains.
         wide: whether it has a line of its own, and scrolls where that is too narrow.
     """
 
     svg: str
     caption: str = ""
-    legend: tuple[tuple[int, bool, str], ...] = ()
+    legend: tuple[Series, ...] = ()
     wide: bool = False
 
 

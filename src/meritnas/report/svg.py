@@ -7,6 +7,9 @@ from html import escape
 COLOURS = 8
 """Series beyond this number get the colours of the first again; a style sheet has them."""
 
+LETTER = 8.6
+"""How wide a letter of a chart is where it is largest, on a phone, in the chart's units."""
+
 
 def svg(
     title: str,
@@ -42,6 +45,12 @@ def text(x: float, y: float, content: str, kind: str = "tick", anchor: str = "mi
         f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">'
         f"{escape(content)}</text>"
     )
+
+
+def text_inside(x: float, y: float, content: str, width: float, kind: str = "tick") -> str:
+    """A line of text around x, or as near to it as a picture so wide has room for it."""
+    half = LETTER * len(content) / 2 + 1
+    return text(max(half, min(width - half, x)), y, content, kind)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:

@@ -4,11 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from meritnas.report.svg import line, rect, svg, text, tick_text, ticks
+from meritnas.report.svg import LETTER, line, rect, svg, text, text_inside, tick_text, ticks
 
 _WIDTH = 440.0
 _MOST_LETTERS = 25
-_LETTER = 8.6
 _ROW = 24.0
 
 
@@ -40,7 +39,7 @@ def interval_bars(title: str, bars: Sequence[Bar], label: str) -> str:
     high = max(0.0, *(max(bar.high, bar.value) for bar in bars))
     if low == high:
         high = low + 1.0
-    left = 16.0 + _LETTER * max(len(_short(bar.name)) for bar in bars)
+    left = 16.0 + LETTER * max(len(_short(bar.name)) for bar in bars)
     right = _WIDTH - 14.0
 
     def x(value: float) -> float:
@@ -50,7 +49,7 @@ def interval_bars(title: str, bars: Sequence[Bar], label: str) -> str:
     parts = []
     for value in ticks(low, high):
         parts.append(line(x(value), 4.0, x(value), bottom, "grid"))
-        parts.append(text(x(value), bottom + 15, tick_text(value)))
+        parts.append(text_inside(x(value), bottom + 15, tick_text(value), _WIDTH))
     for number, bar in enumerate(bars):
         y = 6.0 + _ROW * number
         kind = "bar strong" if bar.chosen else "bar"
@@ -62,7 +61,7 @@ def interval_bars(title: str, bars: Sequence[Bar], label: str) -> str:
         style = "tick strong" if bar.chosen else "tick"
         parts.append(text(left - 8, y + 16, _short(bar.name), style, "end"))
     parts.append(line(x(0.0), 4.0, x(0.0), bottom, "axis"))
-    parts.append(text((left + right) / 2, bottom + 34, label, "label"))
+    parts.append(text_inside((left + right) / 2, bottom + 34, label, _WIDTH, "label"))
     return svg(title, _WIDTH, bottom + 40, parts, "chart plot")
 
 

@@ -5,7 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from meritnas.report.svg import COLOURS, line, svg, text, thinned, tick_text, ticks
+from meritnas.report.svg import (
+    COLOURS,
+    LETTER,
+    line,
+    svg,
+    text,
+    text_inside,
+    thinned,
+    tick_text,
+    ticks,
+)
 
 _WIDTH, _HEIGHT = 440.0, 230.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 428.0, 12.0, 190.0
@@ -20,7 +30,7 @@ class Series:
         points: (x, y), x ascending.
         dashed: whether its line is.
         dots: whether its points are drawn.
-        spread: how far every point may be off, if that is known.
+        ranges: (low, high) that every point may be in, if that is known.
         colour: the number of its colour.
         joined: whether points are joined by a line.
     """
@@ -29,7 +39,7 @@ class Series:
     points: Sequence[tuple[float, float]]
     dashed: bool = False
     dots: bool = False
-    spread: Sequence[float] | None = None
+    ranges: Sequence[tuple[float, float]] | None = None
     colour: int = 0
     joined: bool = True
 
@@ -37,6 +47,12 @@ class Series:
     def kind(self) -> str:
         """The class of its line."""
         return f"line l{self.colour % COLOURS}" + (" dashed" if self.dashed else "")
+
+    @property
+    def sign(self) -> str:
+        """What a legend has for it, 26 wide and 10 high: its line and its dots."""
+        parts = [line(1, 5, 25, 5, self.kind)] if self.joined else []
+        return "".join([*parts, *([_dot(13, 5, self)] if self.dots else [])])
 
 
 @dataclass(frozen=True)
@@ -78,8 +94,9 @@ def line_chart(
     points = [point for _, own in shown for point in own]
     if not points:
         return ""
-    x, y = _scales(points, shown, bounds, log_x=log_x)
-    parts = _axes(x, y, x_label)
+    y = _up(points, series, bounds)
+    x = _across(points, y, log_x=log_x)
+    parts = _axes(x, y, x_label, whole=all(a.is_integer() for a, _ in points))
     for each, own in shown:
         places = [(x(a), y(b)) for a, b in thinned(own)]
         if each.joined and len(places) > 1:
@@ -88,46 +105,48 @@ def line_chart(
                 f'<polyline class="{each.kind}" points="{path}">'
                 f"<title>{escape(each.name)}</title></polyline>"
             )
-        for (a, b), spread in zip(own, each.spread or (), strict=False):
-            parts.append(line(x(a), y(b - spread), x(a), y(b + spread), each.kind))
+        for (a, _), (low, high) in zip(own, each.ranges or (), strict=False):
+            parts.append(line(x(a), y(low), x(a), y(high), each.kind))
         if each.dots or len(places) == 1:
             parts += [_dot(a, b, each) for a, b in places]
     return svg(title, _WIDTH, _HEIGHT, parts, "chart plot")
 
 
-def _scales(
+def _up(
     points: Sequence[tuple[float, float]],
-    shown: Sequence[tuple[Series, Sequence[tuple[float, float]]]],
+    series: Sequence[Series],
     bounds: tuple[float, float] | None,
-    *,
-    log_x: bool,
-) -> tuple[_Scale, _Scale]:
-    across = [a for a, _ in points]
-    low, high = min(across), max(across)
-    margin = 1.25 if log_x else 1.0
-    x = _Scale(low / margin, high * margin, _LEFT, _RIGHT, log_x)
+) -> _Scale:
+    """The axis beside a chart."""
     if bounds is None:
-        reach = [
-            b + sign * spread
-            for each, own in shown
-            for (_, b), spread in zip(own, each.spread or [0.0] * len(own), strict=False)
-            for sign in (-1, 1)
-        ]
+        reach = [b for _, b in points]
+        reach += [end for each in series for ends in each.ranges or () for end in ends]
         bounds = min(reach), max(reach)
         pad = 0.06 * (bounds[1] - bounds[0]) or abs(bounds[0]) * 0.1 or 1.0
         bounds = bounds[0] - pad, bounds[1] + pad
-    return x, _Scale(bounds[0], bounds[1], _BOTTOM, _TOP)
+    return _Scale(bounds[0], bounds[1], _BOTTOM, _TOP)
 
 
-def _axes(x: _Scale, y: _Scale, label: str) -> list[str]:
+def _across(points: Sequence[tuple[float, float]], y: _Scale, *, log_x: bool) -> _Scale:
+    """The axis below a chart; it begins where the numbers beside the chart end."""
+    across = [a for a, _ in points]
+    margin = 1.25 if log_x else 1.0
+    longest = max((len(tick_text(value)) for value in ticks(y.low, y.high)), default=0)
+    left = max(_LEFT, 10.0 + LETTER * longest)
+    return _Scale(min(across) / margin, max(across) * margin, left, _RIGHT, log_x)
+
+
+def _axes(x: _Scale, y: _Scale, label: str, *, whole: bool) -> list[str]:
+    """Lines and numbers; of steps, which are whole numbers, nothing between two of them."""
     parts = []
     for value in ticks(y.low, y.high):
-        parts.append(line(_LEFT, y(value), _RIGHT, y(value), "grid"))
-        parts.append(text(_LEFT - 6, y(value) + 4, tick_text(value), anchor="end"))
+        parts.append(line(x.start, y(value), x.end, y(value), "grid"))
+        parts.append(text(x.start - 6, y(value) + 4, tick_text(value), anchor="end"))
     for value in _log_ticks(x.low, x.high) if x.log else ticks(x.low, x.high, 5):
-        parts.append(text(x(value), _BOTTOM + 17, tick_text(value)))
-    parts.append(line(_LEFT, _BOTTOM, _RIGHT, _BOTTOM, "axis"))
-    parts.append(text((_LEFT + _RIGHT) / 2, _HEIGHT - 5, label, "label"))
+        if not whole or abs(value - round(value)) < 1e-9:
+            parts.append(text_inside(x(value), _BOTTOM + 17, tick_text(value), _WIDTH))
+    parts.append(line(x.start, _BOTTOM, x.end, _BOTTOM, "axis"))
+    parts.append(text((x.start + x.end) / 2, _HEIGHT - 5, label, "label"))
     return parts
 
 

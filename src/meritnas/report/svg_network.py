@@ -11,6 +11,8 @@ _BOX, _GAP = 52.0, 30.0
 _LEFT, _NODE_HEIGHT, _PILL_HEIGHT = 6.0, 24.0, 19.0
 _LANE = 9.0
 _LETTER = 7.2
+_FIT = 5
+"""Boxes that a phone shows side by side and that can still be read."""
 
 
 def layers_picture(title: str, widths: Sequence[tuple[str, int | None]]) -> str:
@@ -30,7 +32,9 @@ def layers_picture(title: str, widths: Sequence[tuple[str, int | None]]) -> str:
         parts.append(text(x + _BOX / 2, height - 8, name, "tick"))
         if number:
             parts.append(_arrow(x - _GAP + 3, middle, x - 3, middle))
-    return svg(title, 12.0 + len(widths) * (_BOX + _GAP) - _GAP, height, parts, "chart layers")
+    wide = 12.0 + len(widths) * (_BOX + _GAP) - _GAP
+    least = wide if len(widths) > _FIT else 0.0
+    return svg(title, wide, height, parts, "chart layers", least=least)
 
 
 def graph_picture(drawing: Drawing) -> str:
