@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import io
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from selenium import webdriver
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -19,7 +21,7 @@ const boxes = [...document.querySelectorAll("main section")].map((each) => {
   return {name: each.id, left: box.left, right: box.right, height: box.height, shown: shown};
 });
 const cut = [];
-for (const chart of document.querySelectorAll("svg[role=img]")) {
+for (const chart of document.querySelectorAll("svg[role]")) {
   const frame = chart.getBoundingClientRect();
   if (!chart.checkVisibility()) continue;  // folded
   for (const text of chart.querySelectorAll("text")) {
@@ -29,7 +31,7 @@ for (const chart of document.querySelectorAll("svg[role=img]")) {
     if (out > 2) cut.push(`${chart.closest("section").id}: ${text.textContent} (${out})`);
   }
 }
-const sizes = [...document.querySelectorAll("svg[role=img] text")]
+const sizes = [...document.querySelectorAll("svg[role] text")]
   .filter((each) => each.checkVisibility())
   .map((each) => each.getBoundingClientRect().height);
 return {
@@ -70,6 +72,16 @@ class Browser:
     def asked(self, script: str) -> Any:
         """What a script returns."""
         return self.driver.execute_script(script)
+
+    def colour(self, selector: str, right: int, top: int) -> str:
+        """The colour so many pixels from the upper right corner of an element."""
+        self.asked(f"document.querySelector('{selector}').scrollIntoView()")
+        place = self.asked(
+            f"const box = document.querySelector('{selector}').getBoundingClientRect();"
+            "return [box.right, box.top];"
+        )
+        picture = Image.open(io.BytesIO(self.driver.get_screenshot_as_png())).convert("RGB")
+        return str(picture.getpixel((int(place[0]) - right, int(place[1]) + top)))
 
     def complaints(self) -> list[str]:
         """What the console said since it was asked last."""

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from page_helpers import run
+from page_helpers import SHORT, run
 
-SHORT = ["--epochs", "2", "--retrain-epochs", "2", "--retrain-seeds", "1", "--finalists", "2"]
 CELLS = ["--channels", "4", "--cells", "1", "--supernet-channels", "4", "--supernet-cells", "1"]
 
 

@@ -9,6 +9,9 @@ import pytest
 
 from meritnas.cli.main import main
 
+SHORT = ["--epochs", "2", "--retrain-epochs", "2", "--retrain-seeds", "1", "--finalists", "2"]
+"""Options of a search that ends at once."""
+
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 

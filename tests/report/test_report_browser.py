@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 from browser import DRIVER, PROGRAM, Browser, browsing
-from page_helpers import Page
+from page_helpers import SHORT, Page, run
 
 import meritnas
+from meritnas.cli.live import SECONDS, LivePage
 from meritnas.report.page import report_page, write_report
 
 pytestmark = pytest.mark.skipif(
@@ -37,13 +38,55 @@ def explained(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on a table with many layers, explained."""
+    folder = tmp_path_factory.mktemp("deep") / "run"
+    run("search", "wine", "--layers", "9", "--widths", "8,16", *SHORT, "--quiet", "--out", folder)
+    meritnas.explain(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def unfinished(deep: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same while it was searching."""
+    folder = Path(shutil.copytree(deep, tmp_path_factory.mktemp("unfinished") / "run"))
+    for name in ("result", "retrain", "architecture", "credit"):
+        (folder / f"{name}.json").unlink()
+    write_report(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on a text, explained."""
+    folder = tmp_path_factory.mktemp("words")
+    (folder / "words.txt").write_text("\n".join(["the cat sat on the mat and ran"] * 120))
+    own = ["--space", "recurrent", "--width", "8", "--nodes", "2"]
+    run("search", folder / "words.txt", *own, *SHORT, "--quiet", "--out", folder / "run")
+    meritnas.explain(folder / "run")
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def darts(cells: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of DARTS' cells on the images of another one."""
+    folder = tmp_path_factory.mktemp("darts") / "run"
+    own = ["--space", "darts", "--channels", "4", "--cells", "3"]
+    own += ["--supernet-channels", "4", "--supernet-cells", "3"]
+    run("search", cells.parent / "images.npz", *own, *SHORT, "--quiet", "--out", folder)
+    return folder
+
+
 def brightness(colour: str) -> float:
     return sum(map(int, re.findall(r"\d+", colour)[:3])) / 3
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("name", ["explained", "cells", "fusion"])
+@pytest.mark.parametrize(
+    "name", ["explained", "deep", "unfinished", "words", "cells", "darts", "fusion"]
+)
 def test_every_section_is_seen_and_nothing_is_cut_off(
     browser: Browser, request: pytest.FixtureRequest, name: str, width: int, dark: bool
 ) -> None:
@@ -58,7 +101,7 @@ def test_every_section_is_seen_and_nothing_is_cut_off(
         assert 0 <= box["left"] < box["right"] <= width, box
     assert seen["page"] <= width  # what is wider scrolls in its own frame
     assert seen["cut"] == []
-    assert seen["smallest"] >= 8  # pixels that a letter is high, with what is above and below it
+    assert seen["smallest"] >= 10  # pixels that a letter is high, with what is above and below it
     assert (brightness(seen["back"]) < 60) == dark
     assert abs(brightness(seen["back"]) - brightness(seen["ink"])) > 150
 
@@ -87,12 +130,64 @@ def test_a_large_matrix_scrolls_and_not_the_page(
     assert (box[1] > box[0]) == (width == 360)
 
 
+def test_what_scrolls_sideways_says_so_at_its_edge(browser: Browser, deep: Path) -> None:
+    browser.looks(360, dark=False)
+    browser.open((deep / "report.html").as_uri())
+    dim = []
+    for place in (0, 10_000):
+        browser.asked(f"document.querySelector('#finalists .scroll').scrollLeft = {place}")
+        dim.append(brightness(browser.colour("#finalists .scroll", right=2, top=4)))
+    assert dim[0] < dim[1] - 20  # a shadow, until its end is reached
+
+
+def test_flags_of_a_command_are_not_broken(browser: Browser, deep: Path) -> None:
+    browser.looks(360, dark=False)
+    browser.open((deep / "report.html").as_uri())
+    lines = browser.asked(
+        "return [...document.querySelectorAll('#repeat code span')]"
+        ".map((each) => each.getClientRects().length)"
+    )
+    assert len(lines) > 5
+    assert set(lines) == {1}
+
+
 def test_a_link_leads_to_its_section(browser: Browser, explained: Path) -> None:
     browser.looks(360, dark=False)
     browser.open((explained / "report.html").as_uri())
     browser.asked("document.querySelector('nav a[href=\"#cost\"]').click()")
     top = browser.asked("return document.querySelector('#cost').getBoundingClientRect().top")
     assert -5 <= top < 900
+
+
+def until(browser: Browser, script: str) -> None:
+    """Wait until a script returns something true."""
+    deadline = time.monotonic() + 20
+    while not browser.asked(script):
+        assert time.monotonic() < deadline, script
+        time.sleep(0.1)
+
+
+def test_a_page_made_anew_stays_where_it_was_scrolled_to_and_ends_with_the_run(
+    browser: Browser, unfinished: Path, deep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("meritnas.cli.live.SECONDS", 1)
+    folder = Path(shutil.copytree(unfinished, tmp_path / "run"))
+    asked = "performance.getEntriesByType('resource').length"
+    with LivePage(lambda: folder) as page:
+        browser.looks(360, dark=False)
+        browser.open(page.address)
+        browser.asked(
+            "document.querySelector('#network .scroll').scrollLeft = 50;"
+            "document.querySelector('main').dataset.old = 'yes';"
+        )
+        until(browser, "return !document.querySelector('main').dataset.old")
+        assert browser.asked("return document.querySelector('#network .scroll').scrollLeft") == 50
+        shutil.copy(deep / "result.json", folder / "result.json")
+        until(browser, "return document.querySelector('#live').textContent.includes('has ended')")
+        count = browser.asked(f"return {asked}")
+        time.sleep(2)
+        assert browser.asked(f"return {asked}") == count
+    assert browser.complaints() == []
 
 
 def test_a_page_follows_a_search_until_it_ends(browser: Browser, tmp_path: Path) -> None:
@@ -125,4 +220,5 @@ def test_a_page_follows_a_search_until_it_ends(browser: Browser, tmp_path: Path)
     assert len(set(steps)) > 2  # it grew while it was looked at
     assert any("How the search made up its mind" in text for text in steps)
     assert "not finished" not in report_page(tmp_path / "run")
-    browser.complaints()  # the page asks once more than there is somebody to answer
+    time.sleep(2.5 * SECONDS)
+    assert len(browser.complaints()) <= 1  # it asks no more than once in vain
