@@ -144,7 +144,7 @@ def tradeoff_section(run: RunFiles, network: RunNetwork) -> Section | None:
             series.append(Series(words, points, not best, True, ranges, 0, joined=best))
     chart = line_chart(f"{label} against parameters", series, "parameters", log_x=True)
     table = Table(
-        ("at most", "network", "parameters", label, ""),
+        ("at most", "network", "parameters", label, "by validation loss"),
         tuple(
             (
                 "no limit" if row["limit"] is None else count_text(row["limit"]),
