@@ -425,7 +425,8 @@ def retrain(
 def explain(run: str | Path, data: AnyData | None = None) -> NetworkExplanation:
     """Find out what each part of a run's network is worth, and what else was close.
 
-    The run keeps the answer as credit.json, and the parts as credit.csv.
+    The run keeps the answer as credit.json, and as credit.csv, alternatives.csv and
+    interactions.csv.
 
     Args:
         run: its folder; a search that has ended.

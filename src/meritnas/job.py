@@ -278,7 +278,8 @@ class Job:
         with limited_threads(self.settings.threads), running.own_draws():
             found = explain_search(self.ground, running, self.bundle.task, text)
         store.write_json("credit.json", found.to_json())
-        store.write_text("credit.csv", found.table().to_csv(index=False))
+        for name, frame in found.tables().items():
+            store.write_text(f"{name}.csv", frame.to_csv(index=False))
         report_at_end(store.folder)
         return found
 

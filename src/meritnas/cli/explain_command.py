@@ -70,7 +70,7 @@ def _network(run: Path, waiting: AbstractContextManager[object], *, as_json: boo
         console.print(alternatives_table(plain, read_run(run).settings["limits"]))
     if plain["interactions"]:
         console.print(interactions_table(plain))
-    say(f"all of it is in {run}/credit.json, the parts also in {run}/credit.csv")
+    say(f"all of it is in {run}/credit.json, tables also in {run}/credit.csv and the like")
     say(f"look at it: {run}/report.html")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from meritnas.data.frozen_modality import FrozenModality
 from meritnas.data.modality_encoder import Modality, ModalityEncoder
 from meritnas.data.picture_modality import PictureModality
 from meritnas.data.table_modality import TableModality
@@ -23,6 +24,10 @@ _SCALED = (
     "`row` the values of a sample follow each other with the last axis running fastest"
 )
 _PICTURE = "channels come first: [channels, height, width]; "
+_FROZEN = (
+    "values become what `reads` says, each feature a tensor [n, *shape]; the network that "
+    "`backbone` makes, in eval mode, gives the features; of each of these "
+)
 _TEXT = (
     "the columns of a table, or the one array of that name: without spaces around them, joined by "
     "a space, empty ones left out",
@@ -70,9 +75,17 @@ def _modality(modality: Modality, start: int) -> dict[str, Any]:
         return _written(modality)
     if isinstance(modality, TableModality):
         return _columns(modality)
-    found = {"kind": "vector", "name": modality.name, "becomes": _SCALED}
+    found: dict[str, Any] = {"kind": "vector", "name": modality.name, "becomes": _SCALED}
     if isinstance(modality, PictureModality):
         found |= {"kind": "picture", "becomes": _PICTURE + _SCALED}
+    if isinstance(modality, FrozenModality):
+        found |= {
+            "kind": "frozen",
+            "becomes": _FROZEN + _SCALED,
+            "backbone": modality.backbone,
+            "weights_sha256": modality.weights,
+            "reads": _modality(modality.read, 0),
+        }
     features = []
     for feature in _features(modality):
         end = start + math.prod(feature.shape)
@@ -83,8 +96,10 @@ def _modality(modality: Modality, start: int) -> dict[str, Any]:
     return {**found, "features": features}
 
 
-def _features(modality: VectorModality | PictureModality) -> tuple[ScaledFeature, ...]:
-    return modality.features if isinstance(modality, VectorModality) else (modality.feature,)
+def _features(
+    modality: VectorModality | PictureModality | FrozenModality,
+) -> tuple[ScaledFeature, ...]:
+    return (modality.feature,) if isinstance(modality, PictureModality) else modality.features
 
 
 def _written(modality: WrittenModality) -> dict[str, Any]:
