@@ -114,6 +114,44 @@ def test_the_solution_is_that_of_smallest_norm_with_many_and_with_few_losses(n: 
     assert np.concatenate(squares.solve()) == pytest.approx(expected, abs=1e-8)
 
 
+def test_a_ridge_is_a_draw_of_each_option_at_which_nothing_was_lost() -> None:
+    rng = np.random.default_rng(7)
+    _, picks, losses = linear_losses(rng, 6, 5, 40)
+    squares = LeastSquares((5,) * 6, ridge=1.5)
+    squares.add(picks, losses)
+    z = actions(picks, 5)
+    z = z - z.mean(axis=1, keepdims=True)
+    expected = np.linalg.solve(z @ z.T + 1.5 * np.eye(30), z @ (losses - losses.mean()))
+    assert np.concatenate(squares.solve()) == pytest.approx(expected, abs=1e-10)
+    assert np.array(squares.solve()).sum(axis=1) == pytest.approx(np.zeros(6), abs=1e-10)
+
+
+def test_a_ridge_keeps_what_was_drawn_once_from_the_extremes_and_vanishes_with_draws() -> None:
+    """Pure noise: an option drawn once in 96 rounds; then linear losses without noise."""
+    extreme = {0.0: 0, 1.0: 0}
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        picks = rng.integers(8, size=(96, 6))
+        picks[:, 0] = rng.integers(7, size=96)
+        picks[5, 0] = 7
+        losses = rng.normal(size=96)
+        for ridge in extreme:
+            squares = LeastSquares((8,) * 6, ridge)
+            squares.add(picks, losses)
+            extreme[ridge] += int(abs(squares.solve()[0]).argmax() == 7)
+    assert extreme[0.0] > 60
+    assert extreme[1.0] < 0.7 * extreme[0.0]
+    truth, picks, losses = linear_losses(np.random.default_rng(0), 3, 3, 3000)
+    truth -= truth.mean(axis=1, keepdims=True)
+    far = []
+    for n in (300, 3000):
+        squares = LeastSquares((3,) * 3, ridge=1.0)
+        squares.add(picks[:n], losses[:n])
+        far.append(float(abs(np.array(squares.solve()) - truth).max() / abs(truth).max()))
+    assert far[0] < 0.03
+    assert far[1] < 0.003
+
+
 @given(st.integers(0, 10_000))
 @settings(max_examples=25)
 def test_the_difficulty_of_a_batch_does_not_matter(seed: int) -> None:

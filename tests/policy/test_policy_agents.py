@@ -19,6 +19,8 @@ EVERY = list(itertools.product(range(3), repeat=3))
 FITTING = [p for p in EVERY if SPACE.cost(SPACE.space.architecture(p)) <= 38]
 BLAME = [np.array([3.0, 1.0, 2.0]), np.array([0.0, 4.0, 1.0]), np.array([2.0, 2.5, 0.5])]
 
+ONCE = [np.ones(3)] * 3
+
 ROWS = st.lists(st.floats(-50, 50), min_size=2, max_size=9).map(np.array)
 
 
@@ -114,21 +116,49 @@ def test_the_favourite_has_the_least_blame_of_what_fits() -> None:
     def blame(picks: tuple[int, ...]) -> float:
         return float(sum(row[p] for row, p in zip(BLAME, picks, strict=True)))
 
-    best = Agents(FREE, Zipf(), [row + 0.1 for row in BLAME]).favourite()
+    best = Agents(FREE, Zipf(), BLAME, ONCE).favourite()
     assert SPACE.space.picks(best) == (1, 0, 2)
-    limited = Agents(LIMITED, Zipf(), [row + 0.1 for row in BLAME]).favourite()
+    limited = Agents(LIMITED, Zipf(), BLAME, ONCE).favourite()
     assert blame(tuple(SPACE.space.picks(limited))) == min(map(blame, FITTING))
 
 
-def test_the_favourite_has_no_option_that_was_never_drawn() -> None:
-    blame = [np.array([0.0, 5.0, 7.0]), np.array([6.0, 0.0, 0.0]), np.array([2.0, 1.0, 0.0])]
-    assert SPACE.space.picks(Agents(FREE, Softmax(0.1, 0.1), blame).favourite()) == (1, 0, 1)
+def test_the_favourite_is_blamed_least_for_a_round_not_in_all() -> None:
+    """What was drawn seldom has little blame in all."""
+    draws = [np.array([2.0, 2.0, 9.0]), np.array([1.0, 9.0, 1.0]), np.array([8.0, 1.0, 1.0])]
+    assert SPACE.space.picks(Agents(FREE, Zipf(), BLAME, draws).favourite()) == (2, 0, 0)
+
+
+@pytest.mark.parametrize("feasible", [FREE, LIMITED], ids=["free", "limited"])
+def test_the_favourite_has_no_option_that_was_never_drawn(feasible: FeasibleSet) -> None:
+    """However much all others are blamed, and alike."""
+    blame = [np.array([0.0, 0.0, 7.0]), np.array([0.0, 9.0, 0.0]), np.array([0.0, 1.0, 1.0])]
+    draws = [(row > 0).astype(float) for row in blame]
+    agents = Agents(feasible, Softmax(0.1, 0.1), blame, draws)
+    picks = SPACE.space.picks(agents.favourite())
+    drawn = [int(d[p] > 0) for d, p in zip(draws, picks, strict=True)]
+    most = [sum(d[p] > 0 for d, p in zip(draws, a, strict=True)) for a in EVERY]
+    fits = [a in FITTING or feasible is FREE for a in EVERY]
+    assert sum(drawn) == max(m for m, fit in zip(most, fits, strict=True) if fit)
+    if feasible is FREE:
+        assert picks in ((2, 1, 1), (2, 1, 2))
+
+
+def test_an_option_that_never_lost_is_the_favourite() -> None:
+    blame = [np.array([3.0, 0.0, 2.0]), np.array([0.0, 0.0, 0.0]), np.array([1.0, 2.0, 0.0])]
+    draws = [np.array([1.0, 1.0, 0.0]), np.array([0.0, 0.0, 2.0]), np.array([1.0, 1.0, 1.0])]
+    assert SPACE.space.picks(Agents(FREE, Zipf(), blame, draws).favourite()) == (1, 2, 2)
+
+
+def test_an_agent_that_blames_nothing_draws_all_its_options_alike() -> None:
+    rows = Agents(FREE, Zipf(), [BLAME[0], np.zeros(3), BLAME[2]]).probabilities()
+    assert rows[1] == pytest.approx([1 / 3] * 3)
+    assert rows[0] == pytest.approx(probabilities(Zipf(), BLAME[0]))
 
 
 def test_what_agents_learn_changes_what_they_propose_under_a_limit() -> None:
     agents = Agents(LIMITED, Softmax(1.0, 0.0))
     before = agents.propose(4, np.random.default_rng(0)).marginals
-    agents.learn([10 * row for row in BLAME])
+    agents.learn([10 * row for row in BLAME], ONCE)
     after = agents.propose(4, np.random.default_rng(0)).marginals
     assert after[1][0] > before[1][0]
     assert after[1][0] > 0.9

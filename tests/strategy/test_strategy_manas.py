@@ -131,13 +131,44 @@ def test_minds_change_when_there_are_more_losses_than_unknowns() -> None:
     onehot = [picks[:, [i]] == np.arange(size) for i, size in enumerate(SIZES)]
     batches = np.repeat(np.eye(turns), strategy.together, axis=0)
     design = np.concatenate([*onehot, batches], axis=1).astype(float)
-    found = np.linalg.lstsq(design, losses, rcond=None)[0]
+    once = np.eye(8, design.shape[1])  # a draw of each option, at which nothing was lost or won
+    losses = np.concatenate([losses, np.zeros(8)])
+    found = np.linalg.lstsq(np.concatenate([design, once]), losses, rcond=None)[0]
     for row, own in zip(strategy.agents.blame, np.split(found[:8] / 20.0, [3, 5]), strict=True):
-        assert row == pytest.approx(own - own.mean(), abs=1e-6)
+        assert row == pytest.approx(own, abs=1e-6)
     favourite = strategy.agents.favourite()
     best = [int(row.argmin()) for row in strategy.agents.blame]
     assert problem().feasible.space.picks(favourite) == tuple(best)
     assert strategy.beliefs()[0][best[0]] == pytest.approx(6 / 11)  # 1 / H_3
+
+
+@pytest.mark.parametrize("name", ["manas", "manas-coordinated-zipf"])
+def test_the_leader_has_the_least_mean_loss_of_options_weighted_by_their_chances(name: str) -> None:
+    strategy, probe = manas(name), edge_probe(EdgeNet(SIZES))
+    heard = listening(probe)
+    chances = []
+    for _ in range(60):
+        chances.append(strategy.beliefs())
+        strategy.update(probe, JOINT)
+        strategy.sample(JOINT)
+    found = problem().feasible.space.picks(strategy.leader())
+    for i, size in enumerate(SIZES):
+        weights, sums = np.zeros(size), np.zeros(size)
+        for ((picks,), (loss,)), rows in zip(heard, chances, strict=True):
+            weights[picks[i]] += 1 / rows[i][picks[i]]
+            sums[picks[i]] += min(1.0, loss / 20.0) / rows[i][picks[i]]
+        assert found[i] == (sums / weights).argmin()
+    assert found != tuple(int(row.argmin()) for row in strategy.agents.blame)
+
+
+@pytest.mark.parametrize("name", ["manas-ls", "manas-linear-softmax"])
+def test_an_agent_that_ever_drew_one_option_recommends_it(name: str) -> None:
+    strategy, probe = linear(name), edge_probe(EdgeNet(SIZES))
+    same = np.array([[2, 0, 0], [2, 1, 1], [2, 0, 2], [2, 1, 0]] * 2)
+    strategy.agents.propose = lambda *_: Proposals(same, [])  # type: ignore[method-assign]
+    for _ in range(strategy.turns.each_epoch or 0):
+        strategy.update(probe, FROZEN)
+    assert problem().feasible.space.picks(strategy.derive(probe)[0])[0] == 2
 
 
 def test_what_was_not_drawn_ranks_last() -> None:
@@ -171,11 +202,12 @@ def test_blame_for_ranks_is_the_last_estimate_and_for_softmax_the_sum_over_all_l
 
 def test_the_recommendation_may_be_a_draw() -> None:
     strategy = manas(final="draw", **EXACT)
-    strategy.agents.learn([np.zeros(size) + 1e-12 for size in SIZES])
+    once = [np.ones(size) for size in SIZES]
+    strategy.agents.learn([np.zeros(size) + 1e-12 for size in SIZES], once)
     probe = edge_probe(EdgeNet(SIZES))
     assert len({str(strategy.derive(probe)[0]) for _ in range(20)}) > 1
     certain = manas(**EXACT)
-    certain.agents.learn([np.arange(size) + 1.0 for size in SIZES])
+    certain.agents.learn([np.arange(size) + 1.0 for size in SIZES], once)
     assert {str(certain.derive(probe)[0]) for _ in range(5)} == {
         str(problem().feasible.space.architecture((0, 0, 0)))
     }
@@ -189,13 +221,24 @@ def test_the_recommendation_may_be_a_draw() -> None:
         ("manas", {"judged_by": "taste"}, "judged_by must be one of loss, error, got 'taste'"),
         ("manas", {"final": "best"}, "final must be one of mode, draw, got 'best'"),
         ("manas-ls", {"memory": 1.0}, "memory must be at least 0 and below 1, got 1.0"),
-        ("manas-ls", {"samples": 8}, "more than there are options in all"),
+        ("manas-ls", {"samples": 8}, "more than options in all, .* must be at least 9, got 8"),
         ("manas-ls", {"exploration": 0.1}, "has no option 'exploration'"),
     ],
 )
 def test_options_that_make_no_sense(name: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         make_strategy(name, problem(), options)
+
+
+def test_losses_of_an_estimate_are_more_than_options_and_batches_together_need() -> None:
+    """61 losses on 8 batches cannot tell 57 differences."""
+    wide = edge_problem(edge_set(edge_space((20, 20, 20))), 100)
+    with pytest.raises(UsageError, match="must be at least 67, got 61"):
+        make_strategy("manas-ls", wide, {"samples": 61})
+    least = make_strategy("manas-ls", wide, {"samples": 67})
+    assert isinstance(least, ManasLinear)
+    turns = least.turns.each_epoch or 0
+    assert (least.together - 1) * turns > 57
 
 
 @pytest.mark.parametrize(("cells", "agents"), [(8, 112), (14, 196), (20, 280)])

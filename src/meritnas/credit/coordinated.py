@@ -14,7 +14,8 @@ def coordinated_descent(
     """B_i[k] + sum of L * 1{a_i = k} / pi_i[k] (MANAS, section 4.1, coordinated descent).
 
     Each agent takes the others for a part of the world. The expectation of what is added to an
-    option is its loss, so that B estimates cumulative losses.
+    option is its loss, so that B estimates cumulative losses. With ones for losses it estimates
+    for how many rounds, and B divided by that is an option's loss in a round.
 
     Args:
         blame: B so far, float64, a row for each agent.

@@ -98,33 +98,38 @@ class Agents:
         feasible: what may be proposed.
         sampling: how blame becomes a choice.
         blame: B, a row for each agent; zeros at first, when all options are equal.
+        draws: how many rounds an option's blame stands for, a row for each agent; 0 for what was
+            never drawn.
     """
 
     feasible: FeasibleSet
     sampling: Sampling
     blame: list[np.ndarray] = field(default_factory=list)
+    draws: list[np.ndarray] = field(default_factory=list)
     _uniform: tuple[PathLaw, list[np.ndarray]] | None = field(default=None, init=False)
     _own: tuple[PathLaw, list[np.ndarray]] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         if not self.blame:
             self.blame = [np.zeros(size) for size in self.feasible.space.sizes]
+        if not self.draws:
+            self.draws = [np.zeros(size) for size in self.feasible.space.sizes]
 
     @property
     def free(self) -> bool:
         """Whether a draw costs next to nothing: no table has to be filled for it."""
         return is_free(self.feasible)
 
-    def learn(self, blame: list[np.ndarray]) -> None:
-        """Choose by this blame from now on."""
-        self.blame = blame
+    def learn(self, blame: list[np.ndarray], draws: list[np.ndarray]) -> None:
+        """Choose by this blame for so many rounds from now on."""
+        self.blame, self.draws = blame, draws
         self._own = None
 
     def logits(self) -> list[np.ndarray]:
-        """Of each agent's choice, exploration left out; equal while nothing is blamed."""
-        if not any(row.any() for row in self.blame):
-            return [np.zeros_like(row) for row in self.blame]
-        return [self.sampling.logits(row) for row in self.blame]
+        """Of each agent's choice, exploration left out; equal while it blames nothing."""
+        return [
+            self.sampling.logits(row) if row.any() else np.zeros_like(row) for row in self.blame
+        ]
 
     def probabilities(self) -> list[np.ndarray]:
         """A row for each agent, exploration included, limits left out."""
@@ -157,17 +162,28 @@ class Agents:
         return law, law.marginals()
 
     def favourite(self) -> Architecture:
-        """The feasible architecture with the least blame in all.
+        """The feasible architecture with the least blame a round in all.
 
-        Who was never blamed was never drawn, and counts as its agent's worst here: a short search
-        would end with what it knows nothing of.
+        Deviation: the paper's mode is that of B itself. B adds up over rounds, so in short searches
+        it is least for what was drawn by chance the least often.
+
+        What was never drawn comes after all that was: a short search would end with what it knows
+        nothing of.
         """
-        known = [np.where(row == 0, row.max(), row) for row in self.blame]
-        return self.feasible.best([row.min() - row for row in known])
+        worth = [_worth(*known) for known in zip(self.blame, self.draws, strict=True)]
+        unknown = -1.0 + sum(row[np.isfinite(row)].min(initial=0.0) for row in worth)
+        return self.feasible.best([np.maximum(row, unknown) for row in worth])
 
     def one_draw(self, rng: np.random.Generator) -> Architecture:
         """A feasible architecture by the agents' choice, without exploration (algorithm 1)."""
         return self.feasible.sample(self.logits(), 1, rng)[0]
+
+
+def _worth(blame: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """How much less an option is blamed for in a round than its agent's best: 0 to -inf."""
+    drawn = draws > 0
+    blame = np.divide(blame, draws, out=np.full(len(blame), np.inf), where=drawn)
+    return blame.min() - blame if drawn.any() else np.zeros(len(blame))
 
 
 def _softmax(row: np.ndarray) -> np.ndarray:

@@ -55,7 +55,8 @@ class Manas:
     weights, and no others, are trained.
 
     Deviations: where limits make a draw costly, several rounds' networks are drawn at once; each
-    is divided by the probabilities that it was drawn with.
+    is divided by the probabilities that it was drawn with. The network with the least blame is
+    that with the least mean loss, sum(L / pi) / sum(1 / pi) for each option, not the least sum.
 
     Attributes:
         agents: who choose.
@@ -97,7 +98,10 @@ class Manas:
         loss = self.judge(probe, picks, probe.valid_batch())
         blamed = loss if self.baseline is None else -self.baseline.signals([-loss])[0]
         losses = np.array([blamed])
-        self.agents.learn(coordinated_descent(self.agents.blame, picks[None], losses, marginals))
+        self.agents.learn(
+            coordinated_descent(self.agents.blame, picks[None], losses, marginals),
+            coordinated_descent(self.agents.draws, picks[None], np.ones(1), marginals),
+        )
         self._judged = picks
         return Learnt({"reward": 1.0 - loss, "used": 1.0})
 
@@ -119,6 +123,7 @@ class Manas:
         ahead = self._ahead
         return {
             "blame": [row.tolist() for row in self.agents.blame],
+            "draws": [row.tolist() for row in self.agents.draws],
             "baseline": None if self.baseline is None else self.baseline.state_dict(),
             "rng": rng_state(self.rng),
             "judged": None if self._judged is None else self._judged.tolist(),
@@ -128,7 +133,7 @@ class Manas:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
-        self.agents.learn([np.array(row) for row in state["blame"]])
+        self.agents.learn(*([np.array(row) for row in state[key]] for key in ("blame", "draws")))
         if self.baseline is not None:
             self.baseline.load_state_dict(state["baseline"])
         set_rng_state(self.rng, state["rng"])

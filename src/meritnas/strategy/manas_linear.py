@@ -76,11 +76,20 @@ class ManasLinear:
     def _change_minds(self) -> None:
         found = self.regression.solve()
         if self.adds_up:
-            added = zip(self.agents.blame, found, strict=True)
-            self.agents.learn([before + self.regression.rounds * row for before, row in added])
+            rounds = self.regression.rounds
+            blame = zip(self.agents.blame, found, strict=True)
+            draws = zip(self.agents.draws, self.regression.seen(), strict=True)
+            self.agents.learn(
+                [before + rounds * row for before, row in blame],
+                [before + rounds * seen for before, seen in draws],
+            )
         else:
-            known = zip(found, self.regression.seen(), strict=True)
-            self.agents.learn([np.where(seen, row, row.max() + 1e-9) for row, seen in known])
+            seen = self.regression.seen()
+            known = zip(found, seen, strict=True)
+            self.agents.learn(
+                [np.where(drawn, row, row.max() + 1e-9) for row, drawn in known],
+                [drawn.astype(float) for drawn in seen],
+            )
         self.regression.forget(1.0 - self.memory)
         self._turn = 0
         self._paths = []
@@ -102,6 +111,7 @@ class ManasLinear:
         """Blame, the regression, generator and what was drawn ahead."""
         return {
             "blame": [row.tolist() for row in self.agents.blame],
+            "draws": [row.tolist() for row in self.agents.draws],
             "regression": self.regression.state_dict(),
             "rng": rng_state(self.rng),
             "turn": self._turn,
@@ -110,7 +120,7 @@ class ManasLinear:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
-        self.agents.learn([np.array(row) for row in state["blame"]])
+        self.agents.learn(*([np.array(row) for row in state[key]] for key in ("blame", "draws")))
         self.regression.load_state_dict(state["regression"])
         set_rng_state(self.rng, state["rng"])
         self._turn = state["turn"]

@@ -31,6 +31,7 @@ Final = Literal["mode", "draw"]
 _TOGETHER = 8
 _LOSSES_FOR_AN_UNKNOWN = 2
 _LOSSES_A_STEP = 2
+_PSEUDO_DRAWS = 1.0
 
 
 def manas(
@@ -132,7 +133,7 @@ def _linear(
     most, turns, together = _estimates(problem, samples)
     return ManasLinear(
         agents=Agents(problem.feasible, sampling),
-        regression=LeastSquares(problem.feasible.space.sizes),
+        regression=LeastSquares(problem.feasible.space.sizes, _PSEUDO_DRAWS),
         rng=problem.rng(),
         final=_final(final),
         chance=problem.chance_loss,
@@ -146,14 +147,19 @@ def _linear(
 def _estimates(problem: Problem, samples: int | None) -> tuple[int, int, int]:
     """(the most estimates, turns of each, losses of a turn).
 
-    An estimate takes more losses than there are unknowns, twice as many unless `samples` says how
-    many; all of them together take at most 2 for each weight step, about as
+    An estimate takes more losses than there are options, twice as many unless `samples` says how
+    many, and more than there are unknowns: an option's difference to another of its agent, and how
+    difficult each batch is. All of them together take at most 2 for each weight step, about as
     long as the step itself, but there is one at least.
     """
-    unknowns = sum(problem.feasible.space.sizes)
-    wanted = _LOSSES_FOR_AN_UNKNOWN * unknowns
+    sizes = problem.feasible.space.sizes
+    options = sum(sizes)
+    wanted = _LOSSES_FOR_AN_UNKNOWN * options
     if samples is not None:
-        wanted = whole_number("samples (more than there are options in all)", samples, unknowns + 1)
+        differences = options - len(sizes)
+        told = -(-(differences + 1) * _TOGETHER // (_TOGETHER - 1))  # by all but one of a batch
+        rule = "samples (more than options in all, and than unknowns)"
+        wanted = whole_number(rule, samples, max(options + 1, told))
     together = min(_TOGETHER, wanted)
     turns = -(-wanted // together)
     affordable = _LOSSES_A_STEP * problem.joint_steps // (turns * together)
