@@ -10,6 +10,7 @@ from scipy import stats
 
 from meritnas import tabular_space
 from meritnas.cost.feasible import FeasibleSet
+from meritnas.credit.coordinated import coordinated_descent
 from meritnas.policy.agents import Agents, Sampling, Softmax, Zipf, exp3_exploration, exp3_rate
 
 SPACE = tabular_space(2, 1, 3, (2, 3, 4))
@@ -100,6 +101,40 @@ def test_proposals_keep_a_limit_and_have_the_probabilities_that_they_say(
         assert row == pytest.approx(own)
     counts = [int((found.picks == row).all(axis=1).sum()) for row in FITTING]
     assert stats.chisquare(counts, 40_000 * law).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("sampling", [Softmax(0.5, 0.3), Softmax(0.5, 0.0), Zipf()])
+def test_expected_blame_under_a_limit_is_the_mean_loss_of_what_fits_with_an_option(
+    sampling: Sampling,
+) -> None:
+    """By enumeration of all that fits."""
+    agents = Agents(LIMITED, sampling, BLAME)
+    marginals = agents.propose(1, np.random.default_rng(0)).marginals
+    losses = np.random.default_rng(1).random(len(FITTING))
+    rows = [np.exp(sampling.logits(row)) for row in BLAME]
+    weights = np.array([np.prod([r[p] for r, p in zip(rows, a, strict=True)]) for a in FITTING])
+    share = sampling.exploration
+    law = (1 - share) * weights / weights.sum() + share / len(FITTING)
+    expected = np.zeros((3, 3))
+    for chance, picks, loss in zip(law, FITTING, losses, strict=True):
+        none = [np.zeros(3)] * 3
+        added = coordinated_descent(none, np.array([picks]), np.array([loss]), marginals)
+        expected += chance * np.array(added)
+    for i, k in itertools.product(range(3), repeat=2):
+        own = [j for j, picks in enumerate(FITTING) if picks[i] == k]
+        if own:
+            assert expected[i, k] == pytest.approx(law[own] @ losses[own] / law[own].sum())
+
+
+def test_what_no_feasible_network_has_takes_no_rank_from_the_others() -> None:
+    wide = tabular_space(2, 1, 3, (2, 3, 4, 64, 128)).feasible(max_params=38)
+    assert all(row.tolist() == [0, 1, 2] for row in wide.reachable())
+    blame = [np.concatenate([row, [0.0, 0.0]]) for row in BLAME]
+    rng = np.random.default_rng(0)
+    found = Agents(wide, Zipf(), blame).propose(1, rng).marginals
+    expected = Agents(LIMITED, Zipf(), BLAME).propose(1, rng).marginals
+    for row, own in zip(found, expected, strict=True):
+        assert row[:3] == pytest.approx(own)
 
 
 def test_without_a_limit_agents_draw_independently() -> None:

@@ -5,11 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 from edge_net import EdgeNet, edge_probe, edge_problem, edge_set, edge_space
+from scipy import stats
 
 from meritnas import darts_space
 from meritnas.clock import Clock
 from meritnas.errors import UsageError
-from meritnas.policy.agents import Proposals, Softmax, Zipf
+from meritnas.policy.agents import Proposals, Softmax, Zipf, exp3_exploration, exp3_rate
+from meritnas.search.plan import make_plan
 from meritnas.strategy.manas import Manas
 from meritnas.strategy.manas_linear import ManasLinear
 from meritnas.strategy.problem import Problem
@@ -98,6 +100,55 @@ def test_a_baseline_leaves_the_first_round_without_blame() -> None:
     assert any(row.any() for row in strategy.agents.blame)
 
 
+def test_a_baseline_blames_what_lost_more_than_before_and_praises_what_lost_less() -> None:
+    signs = set()
+    for number in range(8):
+        strategy, probe = manas(baseline="average", **EXACT), edge_probe(EdgeNet(SIZES))
+        strategy.rng = np.random.default_rng(number)
+        heard = listening(probe)
+        strategy.update(probe, JOINT)
+        chances = strategy.beliefs()
+        strategy.update(probe, JOINT)
+        (_, (before,)), ((picks,), (loss,)) = heard
+        more = min(1.0, loss / 20.0) - min(1.0, before / 20.0)
+        for row, own, pick in zip(strategy.agents.blame, chances, picks, strict=True):
+            assert row[pick] == pytest.approx(more / own[pick])
+        signs.add(more > 0)
+    assert signs == {True, False}
+
+
+def test_error_rates_can_be_the_blame() -> None:
+    strategy, probe = manas(judged_by="error", **EXACT), edge_probe(EdgeNet(SIZES))
+    probe.score = lambda *_: 0.75  # type: ignore[method-assign]
+    chances = strategy.beliefs()
+    learnt = strategy.update(probe, JOINT)
+    assert learnt is not None
+    assert learnt.values["reward"] == 0.75
+    picks = path_of(strategy.sample(JOINT))
+    for row, own, pick in zip(strategy.agents.blame, chances, picks, strict=True):
+        assert row[pick] == pytest.approx(0.25 / own[pick])
+
+
+def test_what_was_drawn_ahead_is_divided_by_the_chances_that_it_was_drawn_with() -> None:
+    limited = edge_problem(edge_set(edge_space(SIZES), limit=7), chance_loss=20.0)
+    strategy = make_strategy("manas", limited, {"policy_rate": 2.0, "exploration": 0.1})
+    assert isinstance(strategy, Manas)
+    probe = edge_probe(EdgeNet(SIZES))
+    heard = listening(probe)
+    drawn_with = strategy.agents.propose(1, np.random.default_rng(0)).marginals
+    for _ in range(5):
+        strategy.update(probe, JOINT)
+        before = strategy.agents.blame
+    now = strategy.agents.propose(1, np.random.default_rng(0)).marginals
+    assert any(abs(a - b).max() > 0.1 for a, b in zip(now, drawn_with, strict=True))
+    strategy.update(probe, JOINT)
+    ((picks,), (loss,)) = heard[-1]
+    scaled = min(1.0, loss / 20.0)
+    for i, pick in enumerate(picks):
+        added = strategy.agents.blame[i][pick] - before[i][pick]
+        assert added == pytest.approx(scaled / drawn_with[i][pick])
+
+
 def test_step_and_exploration_follow_from_rounds_and_options() -> None:
     short = make_strategy("manas", problem(100), {})
     long = make_strategy("manas", problem(400), {})
@@ -108,6 +159,54 @@ def test_step_and_exploration_follow_from_rounds_and_options() -> None:
     assert short.agents.sampling.rate == pytest.approx(0.95 * np.sqrt(np.log(3) / 300))
     assert short.agents.sampling.exploration == pytest.approx(1.05 * np.sqrt(3 * np.log(3) / 100))
     assert short.agents.sampling.rate == pytest.approx(2 * long.agents.sampling.rate)
+
+
+def test_estimates_are_as_many_as_losses_and_epochs_allow_and_set_step_and_exploration() -> None:
+    """16 losses an estimate; 2 a step; one at most after each epoch, and one at least."""
+    sizes = edge_set(edge_space(SIZES))
+    for steps, epoch, estimates in ((100, 1, 12), (100, 20, 5), (100, 1000, 1), (4, 1, 1)):
+        own = edge_problem(sizes, steps, epoch_steps=epoch)
+        found = make_strategy("manas-linear-softmax", own, {})
+        assert isinstance(found, ManasLinear)
+        plan = make_plan(steps, found.turns, 1, epoch, warmup_share=0.0)
+        assert plan.frozen * found.together == found.turns.most * found.together == 16 * estimates
+        assert isinstance(found.agents.sampling, Softmax)
+        assert found.agents.sampling.rate == exp3_rate(3, 16 * estimates)
+        assert found.agents.sampling.exploration == exp3_exploration(3, 16 * estimates)
+
+
+def test_rewards_of_a_regression_are_on_the_scale_of_its_losses() -> None:
+    strategy, probe = linear(), edge_probe(EdgeNet(SIZES))
+    heard = listening(probe)
+    learnt = strategy.update(probe, FROZEN)
+    assert learnt is not None
+    assert learnt.values["reward"] == pytest.approx(1.0 - np.mean(heard[0][1]) / 20.0)
+
+
+def test_an_estimate_takes_as_many_losses_as_were_asked_for() -> None:
+    found = linear(samples=40)
+    assert (found.turns.each_epoch or 0) * found.together == 40
+
+
+@pytest.mark.parametrize(("memory", "kept"), [(0.0, 0.0), (0.25, 4.0)])
+def test_memory_is_the_share_of_losses_that_the_next_estimate_has(
+    memory: float, kept: float
+) -> None:
+    strategy, probe = linear(memory=memory), edge_probe(EdgeNet(SIZES))
+    for _ in range(strategy.turns.each_epoch or 0):
+        strategy.update(probe, FROZEN)
+    seen = strategy.regression.state_dict()["seen"]
+    assert [float(part.sum()) for part in seen.split(SIZES)] == [kept] * 3
+
+
+def test_weights_are_trained_on_what_the_agents_think_now() -> None:
+    strategy = linear("manas-linear-softmax", policy_rate=100.0, exploration=0.0)
+    probe = edge_probe(EdgeNet(SIZES))
+    strategy.sample(JOINT)
+    for _ in range(strategy.turns.each_epoch or 0):
+        strategy.update(probe, FROZEN)
+    best = [int(row.argmin()) for row in strategy.agents.blame]
+    assert all(path_of(strategy.sample(JOINT)) == best for _ in range(16))
 
 
 def test_zipf_sampling_belongs_to_the_strategies_that_are_named_after_it() -> None:
@@ -188,7 +287,8 @@ def test_what_was_not_drawn_ranks_last() -> None:
 def test_blame_for_ranks_is_the_last_estimate_and_for_softmax_the_sum_over_all_losses(
     name: str, times: int
 ) -> None:
-    strategy, probe = linear(name), edge_probe(EdgeNet(SIZES))
+    """Those that memory keeps were added before."""
+    strategy, probe = linear(name, memory=0.5), edge_probe(EdgeNet(SIZES))
     found = [np.array([0.5, -0.5, 0.0]), np.array([0.1, -0.1]), np.array([0.0, 1.0, -1.0])]
     strategy.regression.solve = lambda: found  # type: ignore[method-assign]
     strategy.regression.seen = lambda: [row < 2 for row in found]  # type: ignore[method-assign]
@@ -211,6 +311,18 @@ def test_the_recommendation_may_be_a_draw() -> None:
     assert {str(certain.derive(probe)[0]) for _ in range(5)} == {
         str(problem().feasible.space.architecture((0, 0, 0)))
     }
+
+
+def test_a_draw_at_the_end_is_by_the_agents_choice_without_exploration() -> None:
+    strategy, probe = manas(final="draw", **EXACT), edge_probe(EdgeNet(SIZES))
+    blame = [np.arange(size) + 1.0 for size in SIZES]
+    strategy.agents.learn(blame, [np.ones(size) for size in SIZES])
+    space = problem().feasible.space
+    picks = np.array([space.picks(strategy.derive(probe)[0]) for _ in range(2000)])
+    for i, row in enumerate(blame):
+        law = np.exp(-0.5 * row) / np.exp(-0.5 * row).sum()
+        counts = np.bincount(picks[:, i], minlength=len(row))
+        assert stats.chisquare(counts, 2000 * law).pvalue > 1e-4
 
 
 @pytest.mark.parametrize(
@@ -241,9 +353,20 @@ def test_losses_of_an_estimate_are_more_than_options_and_batches_together_need()
     assert (least.together - 1) * turns > 57
 
 
-@pytest.mark.parametrize(("cells", "agents"), [(8, 112), (14, 196), (20, 280)])
-def test_every_edge_of_unique_cells_has_its_own_agent(cells: int, agents: int) -> None:
+@pytest.mark.parametrize(
+    ("cells", "agents", "columns", "rank", "epochs"),
+    [(8, 112, 896, 785, 3), (14, 196, 1568, 1373, 5), (20, 280, 2240, 1961, 6)],
+)
+def test_every_edge_of_unique_cells_has_its_own_agent(
+    cells: int, agents: int, columns: int, rank: int, epochs: int
+) -> None:
+    """The paper's counts, and its epochs of 391 batches for more losses than columns."""
     feasible = darts_space(cells=cells, variant="unique").feasible()
+    sizes = feasible.space.sizes
+    assert feasible.space.count() == 8**agents
+    assert sum(sizes) == columns
+    assert sum(size - 1 for size in sizes) + 1 == rank
+    assert columns // 391 + 1 == epochs
     found = make_strategy("manas", Problem(feasible, {}, 100, 0), {})
     assert len(found.beliefs()) == agents
     assert {len(row) for row in found.beliefs()} == {8}

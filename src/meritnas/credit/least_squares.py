@@ -9,14 +9,15 @@ from scipy import linalg
 from torch import Tensor
 
 _SINGULAR = 1e-10
+_ROWS_AT_ONCE = 512
 
 
 class LeastSquares:
     """Each option's share in losses, by linear regression (MANAS, section 4.1, linear).
 
     With one-hot columns z of joint actions and losses L, B = pinv(Z Z') Z L: the least squares
-    solution of smallest norm. Normal equations are added up as losses come, in float64, so that
-    memory does not grow with their number.
+    solution of smallest norm. Normal equations are added up as losses come, a few hundred at once,
+    in float64, so that memory does not grow with their number.
 
     Losses of one call are taken to be judged on one batch, whose difficulty they share. Both sides
     are centred within a call, which is the regression with one more unknown for each
@@ -42,25 +43,32 @@ class LeastSquares:
         self._products = np.zeros((columns, columns))
         self._effects = np.zeros(columns)
         self._seen = np.zeros(columns)
-        self.rounds = 0.0
+        self._waiting = np.zeros((0, columns + 1))
 
     def add(self, picks: np.ndarray, losses: np.ndarray) -> None:
         """Joint actions [n, agents] and their losses [n] on one batch."""
         actions = np.zeros((len(picks), len(self._effects)))
         np.put_along_axis(actions, self._starts[:-1] + picks, 1.0, axis=1)
         self._seen += actions.sum(axis=0)
-        self.rounds += len(picks)
-        actions -= actions.mean(axis=0)
+        rows = np.column_stack([actions, losses])
+        self._waiting = np.concatenate([self._waiting, rows - rows.mean(axis=0)])
+        if len(self._waiting) >= _ROWS_AT_ONCE:
+            self._take_in()
+
+    def _take_in(self) -> None:
+        """A product for every few losses would take longer than all the rest."""
+        actions, losses = self._waiting[:, :-1], self._waiting[:, -1]
         self._products += actions.T @ actions
-        self._effects += actions.T @ (losses - losses.mean())
+        self._effects += actions.T @ losses
+        self._waiting = self._waiting[:0]
 
     def forget(self, share: float) -> None:
         """Let what was seen count less; 1 for not at all."""
+        self._take_in()
         kept = 1.0 - share
         self._products *= kept
         self._effects *= kept
         self._seen *= kept
-        self.rounds *= kept
 
     def seen(self) -> list[np.ndarray]:
         """For each agent booleans [options]: which of them occurred."""
@@ -68,6 +76,7 @@ class LeastSquares:
 
     def solve(self) -> list[np.ndarray]:
         """Coefficients, a row for each agent, that sum to zero; 0 for what never occurred."""
+        self._take_in()
         seen = self._seen > 0
         filled = self._products + self.ridge * np.eye(len(self._products))
         filled[~seen, ~seen] = 1.0
@@ -86,12 +95,12 @@ class LeastSquares:
         return np.split(found, self._starts[1:-1])
 
     def state_dict(self) -> dict[str, Any]:
-        """The normal equations."""
+        """The normal equations, and what was not yet added to them."""
         return {
             "products": torch.from_numpy(self._products.copy()),
             "effects": torch.from_numpy(self._effects.copy()),
             "seen": torch.from_numpy(self._seen.copy()),
-            "rounds": self.rounds,
+            "waiting": torch.from_numpy(self._waiting.copy()),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -99,7 +108,7 @@ class LeastSquares:
         self._products = _own(state["products"])
         self._effects = _own(state["effects"])
         self._seen = _own(state["seen"])
-        self.rounds = state["rounds"]
+        self._waiting = _own(state["waiting"])
 
 
 def _nearly_singular(factor: np.ndarray) -> bool:

@@ -106,10 +106,12 @@ class Agents:
     sampling: Sampling
     blame: list[np.ndarray] = field(default_factory=list)
     draws: list[np.ndarray] = field(default_factory=list)
+    _reachable: list[np.ndarray] = field(default_factory=list, init=False)
     _uniform: tuple[PathLaw, list[np.ndarray]] | None = field(default=None, init=False)
     _own: tuple[PathLaw, list[np.ndarray]] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
+        self._reachable = self.feasible.reachable()
         if not self.blame:
             self.blame = [np.zeros(size) for size in self.feasible.space.sizes]
         if not self.draws:
@@ -126,10 +128,19 @@ class Agents:
         self._own = None
 
     def logits(self) -> list[np.ndarray]:
-        """Of each agent's choice, exploration left out; equal while it blames nothing."""
-        return [
-            self.sampling.logits(row) if row.any() else np.zeros_like(row) for row in self.blame
-        ]
+        """Of each agent's choice, exploration left out; equal while it blames nothing.
+
+        What is in no feasible architecture takes no rank from the others.
+        """
+        return [self._logits(*own) for own in zip(self.blame, self._reachable, strict=True)]
+
+    def _logits(self, blame: np.ndarray, reachable: np.ndarray) -> np.ndarray:
+        if not blame.any():
+            return np.zeros_like(blame)
+        known = self.sampling.logits(blame[reachable])
+        found = np.full(len(blame), known.min())
+        found[reachable] = known
+        return found
 
     def probabilities(self) -> list[np.ndarray]:
         """A row for each agent, exploration included, limits left out."""

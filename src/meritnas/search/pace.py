@@ -4,9 +4,9 @@ import time
 
 from meritnas.data.bundle import AnyBundle
 from meritnas.search.loop import Search
-from meritnas.search.plan import Plan, make_plan
+from meritnas.search.plan import Plan
 from meritnas.search.settings import SearchSettings
-from meritnas.search.setup import Ground, make_search
+from meritnas.search.setup import Ground, make_search, strategy_and_plan
 
 _TRIAL = Plan(warmup=12, joint=32, frozen=24)
 _TRIAL_SHARE = 0.04
@@ -33,12 +33,9 @@ def weight_steps_within(
         with trial.own_draws():
             seconds_a_phase = _time_phases(trial, _TRIAL_SHARE * seconds)
     left = _KEPT_BACK * seconds - (time.perf_counter() - started)
-    turns, probe = trial.strategy.turns, trial.probe
 
     def cost(weight_steps: int) -> float:
-        plan = make_plan(
-            weight_steps, turns, probe.evaluation_passes, probe.epoch_steps, settings.warmup
-        )
+        _, plan = strategy_and_plan(settings, ground, bundle.task, trial.probe, weight_steps)
         counts = {"warmup": plan.warmup, "joint": plan.joint, "frozen": plan.frozen}
         return sum(counts[phase] * seconds_a_phase.get(phase, 0.0) for phase in counts)
 

@@ -36,6 +36,7 @@ from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Option
 from meritnas.space.rule import ABSENT
 from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.strategy import Strategy
 from meritnas.strategy.turns import AFTER_WEIGHTS
 from meritnas.supernet.probe import Probe
 from meritnas.supernet.supernet import Supernet, module_of
@@ -246,30 +247,42 @@ def make_search(
     task = bundle.task
     probe = Probe(supernet, task.loss, train, valid, bundle.valid, task.score)
     steps = plan.weight_steps if plan else weight_steps
-    longest = make_plan(steps, AFTER_WEIGHTS, probe.evaluation_passes, warmup_share=settings.warmup)
+    strategy, usual = strategy_and_plan(settings, ground, task, probe, steps)
+    chosen = plan or usual
+    rng = np.random.default_rng([settings.seed, 0])
+    rungs = ladder(ground.searched, settings.limits) if settings.pareto else ()
+    price = partial(_price, ground.searched, settings.limits)
+    return Search(supernet, probe, strategy, recipe, chosen, rng, rungs, settings.seed, price)
+
+
+def strategy_and_plan(
+    settings: SearchSettings, ground: Ground, task: Task, probe: Probe, weight_steps: int
+) -> tuple[Strategy, Plan]:
+    """A fresh strategy for so many weight steps, and when it learns."""
+    longest = make_plan(
+        weight_steps, AFTER_WEIGHTS, probe.evaluation_passes, warmup_share=settings.warmup
+    )
     problem = Problem(
         ground.searched_feasible,
         ground.searched.costs,
         longest.joint,
         settings.seed,
         longest.frozen,
-        recipe.learning_rate,
+        settings.recipe.learning_rate,
         ground.searched.nodes,
         ground.searched.tables,
         task.chance_loss,
+        probe.epoch_steps,
     )
     strategy = make_strategy(settings.strategy, problem, settings.strategy_options)
-    chosen = plan or make_plan(
-        steps,
+    plan = make_plan(
+        weight_steps,
         strategy.turns,
         probe.evaluation_passes,
         probe.epoch_steps,
         settings.warmup,
     )
-    rng = np.random.default_rng([settings.seed, 0])
-    rungs = ladder(ground.searched, settings.limits) if settings.pareto else ()
-    price = partial(_price, ground.searched, settings.limits)
-    return Search(supernet, probe, strategy, recipe, chosen, rng, rungs, settings.seed, price)
+    return strategy, plan
 
 
 def _price(

@@ -66,8 +66,8 @@ class ManasLinear:
         """Losses of a few proposals; the last turn of an estimate solves for blame."""
         del clock
         picks = self.agents.propose(self.together, self.rng).picks
-        losses = probe.losses(picks, probe.valid_batch())
-        self.regression.add(picks, losses / self.chance)
+        losses = probe.losses(picks, probe.valid_batch()) / self.chance
+        self.regression.add(picks, losses)
         self._turn += 1
         if self._turn == self.turns.each_epoch:
             self._change_minds()
@@ -76,7 +76,7 @@ class ManasLinear:
     def _change_minds(self) -> None:
         found = self.regression.solve()
         if self.adds_up:
-            rounds = self.regression.rounds
+            rounds = self._turn * self.together  # those that memory keeps were counted before
             blame = zip(self.agents.blame, found, strict=True)
             draws = zip(self.agents.draws, self.regression.seen(), strict=True)
             self.agents.learn(

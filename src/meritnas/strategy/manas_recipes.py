@@ -150,7 +150,8 @@ def _estimates(problem: Problem, samples: int | None) -> tuple[int, int, int]:
     An estimate takes more losses than there are options, twice as many unless `samples` says how
     many, and more than there are unknowns: an option's difference to another of its agent, and how
     difficult each batch is. All of them together take at most 2 for each weight step, about as
-    long as the step itself, but there is one at least.
+    long as the step itself, and none comes before an epoch of weight steps is over, but there is
+    one at least.
     """
     sizes = problem.feasible.space.sizes
     options = sum(sizes)
@@ -163,7 +164,8 @@ def _estimates(problem: Problem, samples: int | None) -> tuple[int, int, int]:
     together = min(_TOGETHER, wanted)
     turns = -(-wanted // together)
     affordable = _LOSSES_A_STEP * problem.joint_steps // (turns * together)
-    return max(1, affordable), turns, together
+    epochs = round(problem.joint_steps / problem.epoch_steps)
+    return max(1, min(affordable, epochs)), turns, together
 
 
 def _final(name: str) -> Callable[[Agents, np.random.Generator], Architecture]:

@@ -25,6 +25,7 @@ class Problem:
         tables: groups of decisions, by index, that make up one searched cell; all decisions are
             one where none are given.
         chance_loss: what a network that knows nothing of its inputs loses.
+        epoch_steps: how many weight steps make an epoch.
     """
 
     feasible: FeasibleSet
@@ -36,6 +37,7 @@ class Problem:
     nodes: tuple[tuple[int, ...], ...] = ()
     tables: tuple[tuple[int, ...], ...] = ()
     chance_loss: float = 1.0
+    epoch_steps: int = 1
 
     def rng(self) -> np.random.Generator:
         """The strategy's own generator."""
