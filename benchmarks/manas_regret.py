@@ -53,6 +53,7 @@ from meritnas.space.decision import Decision, Option
 from meritnas.space.space import HyphenText, Space
 from meritnas.strategy.manas import Manas, ScaledLoss
 from meritnas.strategy.manas_linear import ManasLinear
+from meritnas.strategy.manas_recipes import PSEUDO_DRAWS
 from meritnas.strategy.turns import Turns
 from scoreboard import Target, arguments, finish, show
 
@@ -195,7 +196,7 @@ def regressing(
 ) -> ManasLinear:
     return ManasLinear(
         agents=those,
-        regression=LeastSquares(those.feasible.space.sizes),
+        regression=LeastSquares(those.feasible.space.sizes, PSEUDO_DRAWS),
         rng=rng,
         final=lambda those, _: those.favourite(),
         chance=1.0,
@@ -271,13 +272,28 @@ def recommend(make: MakePlayer, rounds: int, seed: int) -> np.ndarray:
     return np.array(found)
 
 
-def log_slope(rounds: np.ndarray, regret: np.ndarray) -> float | None:
-    """Of the logarithm, for each round, as long as there is any regret; None for one point."""
+@dataclass(frozen=True)
+class Line:
+    """Through the logarithm of regret, as long as there is any.
+
+    Attributes:
+        slope: of the line.
+        misfit: root of the mean square of what it misses.
+    """
+
+    slope: float
+    misfit: float
+
+
+def line(over: np.ndarray, regret: np.ndarray) -> Line | None:
+    """None for fewer than three points."""
     zeros = np.flatnonzero(regret <= 0.0)
     last = int(zeros[0]) if len(zeros) else len(regret)
-    if last < 2:
+    if last < 3:
         return None
-    return float(np.polyfit(rounds[:last], np.log(regret[:last]), 1)[0])
+    slope, start = np.polyfit(over[:last], np.log(regret[:last]), 1)
+    missed = np.log(regret[:last]) - start - slope * over[:last]
+    return Line(float(slope), float(np.sqrt((missed**2).mean())))
 
 
 def cumulative_row(method: str, sequence: str, curves: np.ndarray) -> dict[str, Any]:
@@ -302,7 +318,7 @@ def simple_rows(method: str, found: np.ndarray) -> list[dict[str, Any]]:
     """Of simple regrets [repetitions, estimates]: after 1, 2, 4, 8, ... estimates."""
     regret = found.mean(axis=0)
     rounds = ESTIMATE * np.arange(1, len(regret) + 1)
-    slope = log_slope(rounds, regret)
+    exponential = line(rounds, regret)
     return [
         {
             "method": method,
@@ -312,7 +328,7 @@ def simple_rows(method: str, found: np.ndarray) -> list[dict[str, Any]]:
             "bound": None,
             "wrong": float((found[:, place] > 0.0).mean()),
             "repetitions": len(found),
-            "log slope": slope,
+            "log slope": exponential.slope if exponential else None,
         }
         for place in [2**power - 1 for power in range(len(regret).bit_length())]
     ]
@@ -351,7 +367,13 @@ def judged(rows: Sequence[Mapping[str, Any]], simple: Mapping[str, np.ndarray]) 
             fall >= 10,
         )
     )
-    return targets
+    after = ESTIMATE * np.arange(1, len(curve) + 1)
+    exponential, power = line(after, curve), line(np.log(after), curve)
+    text = f"the simple regret of {BY_RANKS} falls as an exponential, not as a power of rounds"
+    if exponential is None or power is None:
+        return [*targets, Target(text, "too few points", None)]
+    missed = f"misfits of the logarithm {exponential.misfit:.3f} and {power.misfit:.3f}"
+    return [*targets, Target(text, missed, exponential.misfit < power.misfit)]
 
 
 def draw_figure(

@@ -18,11 +18,11 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Target:
-    """A stated aim: what it says, what was measured, and whether it was met."""
+    """A stated aim: what it says, what was measured, and whether it was met; None: not judged."""
 
     text: str
     measured: str
-    met: bool
+    met: bool | None
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
@@ -55,9 +55,10 @@ def finish(rows: Sequence[Row], targets: Sequence[Target], args: argparse.Namesp
     if args.quick:
         print("quick run: no target judged")
         return 0
+    words = {True: "met   ", False: "MISSED", None: "not judged"}
     for target in targets:
-        print(f"{'met   ' if target.met else 'MISSED'} {target.text}: {target.measured}")
-    return 0 if all(target.met for target in targets) else 1
+        print(f"{words[target.met]} {target.text}: {target.measured}")
+    return 1 if any(target.met is False for target in targets) else 0
 
 
 def _text(value: Any) -> str:

@@ -183,6 +183,17 @@ def test_rewards_of_a_regression_are_on_the_scale_of_its_losses() -> None:
     assert learnt.values["reward"] == pytest.approx(1.0 - np.mean(heard[0][1]) / 20.0)
 
 
+def test_what_was_derived_is_recorded() -> None:
+    probe = edge_probe(EdgeNet(SIZES))
+    learnt = manas(policy_rate=0.5, exploration=0.2).update(probe, JOINT)
+    assert learnt is not None
+    assert (learnt.values["eta"], learnt.values["gamma"]) == (0.5, 0.2)
+    learnt = linear("manas-linear-softmax", exploration=0.1).update(probe, FROZEN)
+    assert learnt is not None
+    recorded = [learnt.values[name] for name in ("gamma", "samples", "chance_loss")]
+    assert recorded == [0.1, 16.0, 20.0]
+
+
 def test_an_estimate_takes_as_many_losses_as_were_asked_for() -> None:
     found = linear(samples=40)
     assert (found.turns.each_epoch or 0) * found.together == 40

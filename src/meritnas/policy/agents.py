@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -19,6 +20,11 @@ class Sampling(Protocol):
     @property
     def exploration(self) -> float:
         """The chance of an equal choice instead."""
+        ...
+
+    @property
+    def settings(self) -> Mapping[str, float]:
+        """What it was set to, by the paper's names, for a run's record."""
         ...
 
     def logits(self, blame: np.ndarray) -> np.ndarray:
@@ -40,6 +46,11 @@ class Softmax:
     rate: float
     exploration: float
 
+    @property
+    def settings(self) -> Mapping[str, float]:
+        """They follow from the number of rounds, unless they were given."""
+        return {"eta": self.rate, "gamma": self.exploration}
+
     def logits(self, blame: np.ndarray) -> np.ndarray:
         """The largest is 0, whatever was added to all of an agent's blame."""
         return -self.rate * (blame - blame.min())
@@ -53,6 +64,11 @@ class Zipf:
     """
 
     exploration: float = 0.0
+
+    @property
+    def settings(self) -> Mapping[str, float]:
+        """None."""
+        return {}
 
     def logits(self, blame: np.ndarray) -> np.ndarray:
         """Minus the logarithms of ranks from 1."""

@@ -103,7 +103,7 @@ class Manas:
             coordinated_descent(self.agents.draws, picks[None], np.ones(1), marginals),
         )
         self._judged = picks
-        return Learnt({"reward": 1.0 - loss, "used": 1.0})
+        return Learnt({"reward": 1.0 - loss, "used": 1.0, **self.agents.sampling.settings})
 
     def beliefs(self) -> list[np.ndarray]:
         """The agents' probabilities."""

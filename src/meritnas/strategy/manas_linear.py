@@ -71,7 +71,15 @@ class ManasLinear:
         self._turn += 1
         if self._turn == self.turns.each_epoch:
             self._change_minds()
-        return Learnt({"reward": 1.0 - float(losses.mean()), "used": float(len(losses))})
+        return Learnt(
+            {
+                "reward": 1.0 - float(losses.mean()),
+                "used": float(len(losses)),
+                "samples": float(self.together * (self.turns.each_epoch or 0)),
+                "chance_loss": self.chance,
+                **self.agents.sampling.settings,
+            }
+        )
 
     def _change_minds(self) -> None:
         found = self.regression.solve()

@@ -31,7 +31,9 @@ Final = Literal["mode", "draw"]
 _TOGETHER = 8
 _LOSSES_FOR_AN_UNKNOWN = 2
 _LOSSES_A_STEP = 2
-_PSEUDO_DRAWS = 1.0
+
+PSEUDO_DRAWS = 1.0
+"""The ridge of regressions."""
 
 
 def manas(
@@ -133,7 +135,7 @@ def _linear(
     most, turns, together = _estimates(problem, samples)
     return ManasLinear(
         agents=Agents(problem.feasible, sampling),
-        regression=LeastSquares(problem.feasible.space.sizes, _PSEUDO_DRAWS),
+        regression=LeastSquares(problem.feasible.space.sizes, PSEUDO_DRAWS),
         rng=problem.rng(),
         final=_final(final),
         chance=problem.chance_loss,
