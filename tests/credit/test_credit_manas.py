@@ -203,13 +203,19 @@ def test_memory_keeps_a_share_of_earlier_losses_and_survives_a_state() -> None:
 def test_losses_of_many_batches_count_whether_taken_in_at_once_or_a_few_at_a_time() -> None:
     """And a state that is saved in between keeps those that wait."""
     rng = np.random.default_rng(5)
-    truth, picks, losses = linear_losses(rng, 5, 4, 1200)
-    squares = LeastSquares((4,) * 5)
+    _, picks, losses = linear_losses(rng, 5, 4, 1200)
+    losses = losses + rng.normal(size=1200)
+    squares, resumed = LeastSquares((4,) * 5), LeastSquares((4,) * 5)
     for first in range(0, 1200, 8):
+        own = slice(first, first + 8)
+        squares.add(picks[own], losses[own])
         if first == 600:
-            saved = squares.state_dict()
-            squares = LeastSquares((4,) * 5)
-            squares.load_state_dict(saved)
-        squares.add(picks[first : first + 8], losses[first : first + 8] + rng.normal())
-    found = np.array(squares.solve())
-    assert found == pytest.approx(truth - truth.mean(axis=1, keepdims=True), abs=1e-10)
+            resumed.load_state_dict(squares.state_dict())
+        if first > 600:
+            resumed.add(picks[own], losses[own])
+    found = np.concatenate(squares.solve())
+    assert np.concatenate(resumed.solve()).tolist() == found.tolist()
+    batches = np.kron(np.eye(150), np.ones((8, 1)))
+    design = np.concatenate([actions(picks, 4).T, batches], axis=1)
+    table = np.linalg.lstsq(design, losses, rcond=None)[0][:20].reshape(5, 4)
+    assert found == pytest.approx((table - table.mean(axis=1, keepdims=True)).ravel(), abs=1e-8)
