@@ -253,7 +253,9 @@ def test_minds_change_when_there_are_more_losses_than_unknowns() -> None:
 
 
 @pytest.mark.parametrize("name", ["manas", "manas-coordinated-zipf"])
-def test_the_leader_has_the_least_mean_loss_of_options_weighted_by_their_chances(name: str) -> None:
+def test_the_leader_has_the_least_mean_excess_of_options_weighted_by_their_chances(
+    name: str,
+) -> None:
     strategy, probe = manas(name), edge_probe(EdgeNet(SIZES))
     heard = listening(probe)
     chances = []
@@ -262,11 +264,17 @@ def test_the_leader_has_the_least_mean_loss_of_options_weighted_by_their_chances
         strategy.update(probe, JOINT)
         strategy.sample(JOINT)
     found = problem().feasible.space.picks(strategy.leader())
+    losses = np.array([float(loss) / 20.0 for _, (loss,) in heard])
+    decays = 0.9 ** np.arange(len(losses))[::-1]
+    usual = [losses[0]]
+    for n in range(1, len(losses)):
+        usual.append((losses[:n] * decays[-n:]).sum() / decays[-n:].sum())
+    excess = losses - usual
     for i, size in enumerate(SIZES):
         weights, sums = np.zeros(size), np.zeros(size)
-        for ((picks,), (loss,)), rows in zip(heard, chances, strict=True):
+        for ((picks,), _), rows, more in zip(heard, chances, excess, strict=True):
             weights[picks[i]] += 1 / rows[i][picks[i]]
-            sums[picks[i]] += min(1.0, loss / 20.0) / rows[i][picks[i]]
+            sums[picks[i]] += more / rows[i][picks[i]]
         assert found[i] == (sums / weights).argmin()
     assert found != tuple(int(row.argmin()) for row in strategy.agents.blame)
 
@@ -381,3 +389,23 @@ def test_every_edge_of_unique_cells_has_its_own_agent(
     found = make_strategy("manas", Problem(feasible, {}, 100, 0), {})
     assert len(found.beliefs()) == agents
     assert {len(row) for row in found.beliefs()} == {8}
+
+
+def test_networks_that_lose_more_than_chance_are_told_apart_at_the_end() -> None:
+    strategy = make_strategy("manas", problem(400, chance_loss=1e-3), {})
+    assert isinstance(strategy, Manas)
+    probe = edge_probe(EdgeNet(SIZES))
+    heard = listening(probe)
+    for _ in range(400):
+        strategy.update(probe, JOINT)
+        strategy.sample(JOINT)
+    assert min(float(loss) for _, (loss,) in heard) > 1e-3
+    blame = [
+        row / draws for row, draws in zip(strategy.agents.blame, strategy.agents.draws, strict=True)
+    ]
+    assert all(np.allclose(row, 1.0) for row in blame)  # all are cut to the same
+    picks = problem().feasible.space.picks(strategy.leader())
+    best = min(float(loss) for _, (loss,) in heard)
+    worst = max(float(loss) for _, (loss,) in heard)
+    found = float(probe.held_out_loss(np.array(picks)))
+    assert found < best + 0.25 * (worst - best)

@@ -116,12 +116,15 @@ class Agents:
         blame: B, a row for each agent; zeros at first, when all options are equal.
         draws: how many rounds an option's blame stands for, a row for each agent; 0 for what was
             never drawn.
+        excess: what the recommendation goes by, in as many rounds, a row for each agent; blame
+            itself unless something else was learnt.
     """
 
     feasible: FeasibleSet
     sampling: Sampling
     blame: list[np.ndarray] = field(default_factory=list)
     draws: list[np.ndarray] = field(default_factory=list)
+    excess: list[np.ndarray] = field(default_factory=list)
     _reachable: list[np.ndarray] = field(default_factory=list, init=False)
     _uniform: tuple[PathLaw, list[np.ndarray]] | None = field(default=None, init=False)
     _own: tuple[PathLaw, list[np.ndarray]] | None = field(default=None, init=False)
@@ -132,15 +135,23 @@ class Agents:
             self.blame = [np.zeros(size) for size in self.feasible.space.sizes]
         if not self.draws:
             self.draws = [np.zeros(size) for size in self.feasible.space.sizes]
+        if not self.excess:
+            self.excess = self.blame
 
     @property
     def free(self) -> bool:
         """Whether a draw costs next to nothing: no table has to be filled for it."""
         return is_free(self.feasible)
 
-    def learn(self, blame: list[np.ndarray], draws: list[np.ndarray]) -> None:
-        """Choose by this blame for so many rounds from now on."""
+    def learn(
+        self,
+        blame: list[np.ndarray],
+        draws: list[np.ndarray],
+        excess: list[np.ndarray] | None = None,
+    ) -> None:
+        """Choose by this blame for so many rounds from now on, and recommend by the excess."""
         self.blame, self.draws = blame, draws
+        self.excess = blame if excess is None else excess
         self._own = None
 
     def logits(self) -> list[np.ndarray]:
@@ -189,7 +200,7 @@ class Agents:
         return law, law.marginals()
 
     def favourite(self) -> Architecture:
-        """The feasible architecture with the least blame a round in all.
+        """The feasible architecture with the least excess a round in all.
 
         Deviation: the paper's mode is that of B itself. B adds up over rounds, so in short searches
         it is least for what was drawn by chance the least often.
@@ -197,7 +208,7 @@ class Agents:
         What was never drawn comes after all that was: a short search would end with what it knows
         nothing of.
         """
-        worth = [_worth(*known) for known in zip(self.blame, self.draws, strict=True)]
+        worth = [_worth(*known) for known in zip(self.excess, self.draws, strict=True)]
         unknown = -1.0 + sum(row[np.isfinite(row)].min(initial=0.0) for row in worth)
         return self.feasible.best([np.maximum(row, unknown) for row in worth])
 
@@ -206,11 +217,11 @@ class Agents:
         return self.feasible.sample(self.logits(), 1, rng)[0]
 
 
-def _worth(blame: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """How much less an option is blamed for in a round than its agent's best: 0 to -inf."""
+def _worth(excess: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """How much worse an option is in a round than its agent's best: 0 to -inf."""
     drawn = draws > 0
-    blame = np.divide(blame, draws, out=np.full(len(blame), np.inf), where=drawn)
-    return blame.min() - blame if drawn.any() else np.zeros(len(blame))
+    mean = np.divide(excess, draws, out=np.full(len(excess), np.inf), where=drawn)
+    return mean.min() - mean if drawn.any() else np.zeros(len(excess))
 
 
 def _softmax(row: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from meritnas.clock import Clock
-from meritnas.credit.baseline import Baseline
+from meritnas.credit.baseline import Baseline, MovingAverage
 from meritnas.credit.coordinated import coordinated_descent
 from meritnas.data.stream import Batch
 from meritnas.policy.agents import Agents, Proposals
@@ -21,7 +21,7 @@ _DRAWN_AT_ONCE = 16
 
 
 class Judge(Protocol):
-    """What an architecture lost on a batch, between 0 and 1."""
+    """What an architecture lost on a batch: 1 for what knows nothing, at least 0."""
 
     def __call__(self, probe: Probe, picks: np.ndarray, batch: Batch) -> float:
         """Of one architecture [decisions]."""
@@ -30,21 +30,18 @@ class Judge(Protocol):
 
 @dataclass(frozen=True)
 class ScaledLoss:
-    """min(1, loss / what a network that knows nothing loses), so that it lies in [0, 1].
-
-    The proofs assume losses in that range; the paper does not say how they get there.
-    """
+    """loss / what a network that knows nothing loses."""
 
     chance: float
 
     def __call__(self, probe: Probe, picks: np.ndarray, batch: Batch) -> float:
         """One pass without gradients."""
-        return min(1.0, float(probe.losses(picks[None], batch)[0]) / self.chance)
+        return float(probe.losses(picks[None], batch)[0]) / self.chance
 
 
 def error_rate(probe: Probe, picks: np.ndarray, batch: Batch) -> float:
-    """The share of rows not recognised, or of variance not explained, at most 1."""
-    return min(1.0, 1.0 - probe.score(one_path(picks.tolist()), batch))
+    """The share of rows not recognised, or of variance not explained."""
+    return 1.0 - probe.score(one_path(picks.tolist()), batch)
 
 
 @dataclass
@@ -55,8 +52,12 @@ class Manas:
     weights, and no others, are trained.
 
     Deviations: where limits make a draw costly, several rounds' networks are drawn at once; each
-    is divided by the probabilities that it was drawn with. The network with the least blame is
-    that with the least mean loss, sum(L / pi) / sum(1 / pi) for each option, not the least sum.
+    is divided by the probabilities that it was drawn with. Blame needs losses in [0, 1], as the
+    proofs assume, and they are cut at 1; the paper does not say how they get there. What is
+    recommended at the end is not what has the least blame, but what has the least mean excess,
+    sum((L - b) / pi) / sum(1 / pi) for each option: b is a moving average of losses, which fall
+    while weights are trained, and L is not cut, since networks that are hardly trained lose
+    more than one that knows nothing and would all be alike.
 
     Attributes:
         agents: who choose.
@@ -72,6 +73,7 @@ class Manas:
     final: Callable[[Agents, np.random.Generator], Architecture]
     baseline: Baseline | None = None
     turns: Turns = WITH_WEIGHTS
+    _average: MovingAverage = field(default_factory=MovingAverage, init=False)
     _ahead: Proposals | None = field(default=None, init=False)
     _judged: np.ndarray | None = field(default=None, init=False)
 
@@ -95,12 +97,17 @@ class Manas:
         """One round: propose, judge, blame."""
         del clock
         picks, marginals = self._next()
-        loss = self.judge(probe, picks, probe.valid_batch())
+        lost = self.judge(probe, picks, probe.valid_batch())
+        loss = min(1.0, lost)
         blamed = loss if self.baseline is None else -self.baseline.signals([-loss])[0]
-        losses = np.array([blamed])
-        self.agents.learn(
-            coordinated_descent(self.agents.blame, picks[None], losses, marginals),
-            coordinated_descent(self.agents.draws, picks[None], np.ones(1), marginals),
+        excess = -self._average.signals([-lost])[0]
+        agents = self.agents
+        known = ((agents.blame, blamed), (agents.draws, 1.0), (agents.excess, excess))
+        agents.learn(
+            *(
+                coordinated_descent(rows, picks[None], np.array([added]), marginals)
+                for rows, added in known
+            )
         )
         self._judged = picks
         return Learnt({"reward": 1.0 - loss, "used": 1.0, **self.agents.sampling.settings})
@@ -124,6 +131,8 @@ class Manas:
         return {
             "blame": [row.tolist() for row in self.agents.blame],
             "draws": [row.tolist() for row in self.agents.draws],
+            "excess": [row.tolist() for row in self.agents.excess],
+            "average": self._average.state_dict(),
             "baseline": None if self.baseline is None else self.baseline.state_dict(),
             "rng": rng_state(self.rng),
             "judged": None if self._judged is None else self._judged.tolist(),
@@ -133,7 +142,9 @@ class Manas:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
-        self.agents.learn(*([np.array(row) for row in state[key]] for key in ("blame", "draws")))
+        known = ([np.array(row) for row in state[key]] for key in ("blame", "draws", "excess"))
+        self.agents.learn(*known)
+        self._average.load_state_dict(state["average"])
         if self.baseline is not None:
             self.baseline.load_state_dict(state["baseline"])
         set_rng_state(self.rng, state["rng"])
