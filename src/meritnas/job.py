@@ -188,6 +188,7 @@ class Job:
             strategy=self.settings.strategy,
             passes=running.probe.passes,
             seconds=running.seconds,
+            phase_seconds=running.phase_seconds,
         )
         return favourites_of(store)
 

@@ -98,7 +98,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def state_of(search: Search) -> dict[str, Any]:
-    return {key: value for key, value in search.state_dict().items() if key != "seconds"}
+    return {key: value for key, value in search.state_dict().items() if "seconds" not in key}
 
 
 def the_final_choice_fits(name: str, options: Options, folder: Path) -> None:

@@ -70,6 +70,11 @@ def test_every_decision_has_its_chart(name: str, request: pytest.FixtureRequest)
 
 def test_the_numbers_of_the_result_are_on_the_page(table: Path) -> None:
     text = report_page(table)
+    found = json.loads((table / "architecture.json").read_text())
+    phases = found["phase_seconds"]
+    assert sum(phases.values()) == pytest.approx(found["seconds"])
+    plan = json.loads((table / "plan.json").read_text())["search"]
+    assert f"<td>{1000 * phases['warmup'] / plan['warmup']:.1f}</td></tr>" in text
     result = json.loads((table / "result.json").read_text())
     assert f"{result['params']:,} of 900" in text
     assert f"{result['costs']['flops']:,} of 800" in text

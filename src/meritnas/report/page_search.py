@@ -118,7 +118,7 @@ def cost_section(run: RunFiles, network: RunNetwork) -> Section | None:
         "What it cost",
         facts=tuple(facts),
         figures=tuple(figures),
-        table=_phase_table(run.events),
+        table=_phase_table(run.events, run["architecture"].get("phase_seconds", {})),
     )
 
 
@@ -206,8 +206,13 @@ def _training_figure(text: str, trainings: Sequence[Mapping[str, Any]]) -> Figur
     return Figure(line_chart(title, series, "epoch"), f"Training {short_network(text)}", legend)
 
 
-def _phase_table(events: Sequence[Mapping[str, Any]]) -> Table:
-    """Steps and passes by phase; an event counts for the steps since the one before."""
+def _phase_table(events: Sequence[Mapping[str, Any]], seconds: Mapping[str, float]) -> Table:
+    """Steps, passes and time by phase; an event counts for the steps since the one before.
+
+    Args:
+        events: of the search.
+        seconds: of each phase; nothing while it goes on.
+    """
     steps: dict[str, int] = {}
     passes: dict[str, int] = {}
     before = {"step": 0, "passes": 0}
@@ -223,7 +228,8 @@ def _phase_table(events: Sequence[Mapping[str, Any]]) -> Table:
             count_text(count),
             count_text(passes[phase]),
             f"{passes[phase] / count:.1f}" if count else "",
+            f"{1000 * seconds[phase] / count:.1f}" if count and phase in seconds else "",
         )
         for phase, count in steps.items()
     )
-    return Table(("phase", "steps", "passes", "passes a step"), rows)
+    return Table(("phase", "steps", "passes", "passes a step", "ms a step"), rows)

@@ -59,6 +59,7 @@ class Search:
         self.record = Record(every=max(1, self.plan.steps // _EVENTS_A_SEARCH))
         self.step = 0
         self.seconds = 0.0
+        self.phase_seconds: dict[str, float] = {}
         with seeded(self.seed):
             self._draws = torch.get_rng_state()
         self._drawing = False
@@ -111,6 +112,7 @@ class Search:
         return {
             "step": self.step,
             "seconds": self.seconds,
+            "phase_seconds": dict(self.phase_seconds),
             "supernet": module_of(self.supernet).state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "strategy": self.strategy.state_dict(),
@@ -124,6 +126,7 @@ class Search:
         """Continue from a saved state."""
         self.step = state["step"]
         self.seconds = state["seconds"]
+        self.phase_seconds = dict(state["phase_seconds"])
         module_of(self.supernet).load_state_dict(state["supernet"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.strategy.load_state_dict(state["strategy"])
@@ -164,7 +167,10 @@ def _take_steps(
             event = record.event(clock, search.strategy, search.probe, search.price, feasible)
             store.append(event)
             listen(event)
-        search.seconds = time.perf_counter() - begun
+        now = time.perf_counter() - begun
+        spent = search.phase_seconds.get(clock.phase, 0.0)
+        search.phase_seconds[clock.phase] = spent + now - search.seconds
+        search.seconds = now
         last = search.step == clock.steps
         if last or search.seconds - saved > _SECONDS_BETWEEN_CHECKPOINTS:
             store.write_checkpoint(search.state_dict())
