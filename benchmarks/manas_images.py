@@ -131,7 +131,7 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "method": method,
                 "accuracy": round(mean(scores), 4),
                 "spread": round(stdev(scores), 4) if len(scores) > 1 else 0.0,
-                "random as good": "" if method == "random" else f"{mean(as_good):.0%}",
+                "random as good": f"{mean(as_good):.0%}" if as_good and method != "random" else "",
                 "params": round(mean(row["params"] for row in own)),
                 "minutes": round(mean(row["minutes"] for row in own), 1),
             }
@@ -193,10 +193,11 @@ def targets(rows: list[dict[str, Any]]) -> list[Target]:
     found = []
     for method in FOUND:
         own = [row for row in rows if row["method"] == method]
-        if not own:
+        drawn = [drawn_scores(rows, row["data"], row["cells"]) for row in own]
+        if not any(drawn):
             continue
         better = [
-            row["accuracy"] > mean(drawn_scores(rows, row["data"], row["cells"])) for row in own
+            row["accuracy"] > mean(others) for row, others in zip(own, drawn, strict=True) if others
         ]
         found.append(
             Target(
