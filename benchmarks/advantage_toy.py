@@ -48,14 +48,14 @@ from meritnas.policy.policy import Ascent, Policy
 from meritnas.policy.tags import mixable
 from meritnas.space.decision import Decision, Option
 from meritnas.space.space import HyphenText, Space
-from meritnas.strategy.darts import INITIAL_SPREAD, Softmax
-from meritnas.strategy.dense import Dense
-from meritnas.strategy.final_choice import Mode
-from meritnas.strategy.gdas import Gdas
-from meritnas.strategy.nasp import Nasp
-from meritnas.strategy.policy_gradient import PolicyGradient
-from meritnas.strategy.proxyless import Proxyless
-from meritnas.strategy.snas import Concrete
+from meritnas.strategy.algorithms.darts import INITIAL_SPREAD, Softmax
+from meritnas.strategy.algorithms.dense import Dense
+from meritnas.strategy.algorithms.final_choice import Mode
+from meritnas.strategy.algorithms.gdas import Gdas
+from meritnas.strategy.algorithms.nasp import Nasp
+from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
+from meritnas.strategy.algorithms.proxyless import Proxyless
+from meritnas.strategy.algorithms.snas import Concrete
 from meritnas.strategy.strategy import Learnt, Strategy
 from meritnas.supernet.gates import Gates, one_path, tracked
 from meritnas.supernet.probe import Probe

@@ -34,9 +34,9 @@ from scipy.stats import rankdata
 from meritnas import nasbench201_table, shapley_values
 from meritnas.credit.advantage import picked
 from meritnas.credit.supernet_game import SupernetGame, players_of
-from meritnas.families.nasbench201_table import NASBench201Table
-from meritnas.search.loop import Search
-from meritnas.search.plan import Plan
+from meritnas.engine.loop import Search
+from meritnas.engine.plan import Plan
+from meritnas.families.nasbench201.benchmark import NASBench201Table
 from meritnas.space.space import Space
 from meritnas.supernet.gates import tracked
 from nasbench201 import Setting, Trial, bundle_of, family_of, make_search

@@ -25,16 +25,16 @@ import numpy as np
 import torch
 
 from meritnas import tabular_space
-from meritnas.families.tabular import TabularSpace
+from meritnas.engine.loop import run_search
+from meritnas.engine.plan import make_plan
+from meritnas.families.tabular.family import TabularSpace
 from meritnas.policy.laws import Conditional, Draw, Law, MonteCarloRejection
 from meritnas.policy.policy import Policy
-from meritnas.search.loop import run_search
-from meritnas.search.plan import make_plan
-from meritnas.search.recipe import TrainRecipe
-from meritnas.search.setup import make_ground
-from meritnas.search.store import RunStore
+from meritnas.prepare.setup import make_ground
+from meritnas.settings.recipe import TrainRecipe
 from meritnas.space.architecture import Architecture
-from meritnas.strategy.policy_gradient import PolicyGradient
+from meritnas.store.run_store import RunStore
+from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
 from meritnas.strategy.recipes import Problem, make_strategy
 from meritnas.strategy.turns import WITH_WEIGHTS
 from scoreboard import Target, arguments, finish, show

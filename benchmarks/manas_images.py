@@ -24,7 +24,7 @@ import numpy as np
 
 import meritnas
 from meritnas import darts_space
-from meritnas.data.image_source import load_images
+from meritnas.data.images.source import load_images
 from nasbench201 import workers
 from scoreboard import Target, arguments, finish, keep, show
 

@@ -33,9 +33,9 @@ from memory_and_speed import MEGABYTE, RECIPE, TASK, Sizes, most_memory, saved_b
 from meritnas import darts_space
 from meritnas.credit.least_squares import LeastSquares
 from meritnas.data.stream import BatchStream
-from meritnas.families.darts import DartsSpace
-from meritnas.search.loop import Search
-from meritnas.search.plan import Plan
+from meritnas.engine.loop import Search
+from meritnas.engine.plan import Plan
+from meritnas.families.darts.family import DartsSpace
 from meritnas.strategy.manas_recipes import PSEUDO_DRAWS
 from meritnas.strategy.problem import Problem
 from meritnas.strategy.recipes import make_strategy

@@ -51,8 +51,8 @@ from meritnas.credit.least_squares import LeastSquares
 from meritnas.policy.agents import Agents, Sampling, Softmax, Zipf, exp3_exploration, exp3_rate
 from meritnas.space.decision import Decision, Option
 from meritnas.space.space import HyphenText, Space
-from meritnas.strategy.manas import Manas, ScaledLoss
-from meritnas.strategy.manas_linear import ManasLinear
+from meritnas.strategy.algorithms.manas import Manas, ScaledLoss
+from meritnas.strategy.algorithms.manas_linear import ManasLinear
 from meritnas.strategy.manas_recipes import PSEUDO_DRAWS
 from meritnas.strategy.turns import Turns
 from scoreboard import Target, arguments, finish, show

@@ -28,22 +28,22 @@ import torch
 from torch import Tensor, nn
 
 from meritnas import darts_space
-from meritnas.child.train import make_optimizer
 from meritnas.clock import Clock
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
 from meritnas.data.task import Task
-from meritnas.families.darts import DartsSpace
+from meritnas.engine.loop import Search
+from meritnas.engine.plan import Plan
+from meritnas.families.darts.family import DartsSpace
 from meritnas.policy.laws import Draw, Law
 from meritnas.policy.policy import Policy
-from meritnas.search.loop import Search
-from meritnas.search.plan import Plan
-from meritnas.search.recipe import TrainRecipe
-from meritnas.strategy.policy_gradient import PolicyGradient
+from meritnas.settings.recipe import TrainRecipe
+from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
 from meritnas.strategy.recipes import Problem, make_strategy
 from meritnas.strategy.strategy import Strategy
 from meritnas.supernet.gates import Gates
 from meritnas.supernet.probe import Probe
+from meritnas.training.train import make_optimizer
 from scoreboard import Target, arguments, finish, show
 
 MOST_MEMORY = 1.3

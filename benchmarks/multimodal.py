@@ -36,25 +36,25 @@ import torch
 from torch import Tensor, nn
 
 from meritnas.api import nobody
-from meritnas.child.predictor import load_predictor
-from meritnas.child.scaling import ScalingChoice
-from meritnas.child.train import outputs_of, train_child
 from meritnas.data.bundle import Bundle, Part
-from meritnas.data.modality_bundle import encode_modalities, outline_modalities
-from meritnas.data.modality_encoder import ModalityEncoder
-from meritnas.data.modality_source import ModalitySource, load_modalities
-from meritnas.data.noise import LEVELS, add_noise
+from meritnas.data.modalities.bundle import encode_modalities, outline_modalities
+from meritnas.data.modalities.encoder import ModalityEncoder
+from meritnas.data.modalities.noise import LEVELS, add_noise
+from meritnas.data.modalities.source import ModalitySource, load_modalities
 from meritnas.data.split import Split
 from meritnas.families.family import seeded
-from meritnas.families.fusion import FusionSpace
-from meritnas.families.fusion_backbone import Convolutions
+from meritnas.families.fusion.backbone import Convolutions
+from meritnas.families.fusion.family import FusionSpace
 from meritnas.families.operations import CHILD
-from meritnas.job import Job, make_config, start
-from meritnas.preparation import Preparation
-from meritnas.search.defaults import fusion_settings
-from meritnas.search.settings import SearchSettings
-from meritnas.search.setup import make_family, make_ground
-from meritnas.search.store import RunStore
+from meritnas.prediction.predictor import load_predictor
+from meritnas.prepare.defaults import fusion_settings
+from meritnas.prepare.preparation import Preparation
+from meritnas.prepare.scaling import ScalingChoice
+from meritnas.prepare.setup import make_family, make_ground
+from meritnas.run.job import Job, make_config, start
+from meritnas.settings.settings import SearchSettings
+from meritnas.store.run_store import RunStore
+from meritnas.training.train import outputs_of, train_child
 from nasbench201 import workers
 from scoreboard import Target, arguments, finish, keep, show
 

@@ -32,18 +32,18 @@ import numpy as np
 import torch
 
 from meritnas import nasbench201_space, nasbench201_table
-from meritnas.data.augment import Augment
 from meritnas.data.bundle import Bundle, Outline
-from meritnas.data.image_bundle import encode_images
-from meritnas.data.image_encoder import ImageEncoder
-from meritnas.data.image_source import load_images
+from meritnas.data.images.bundle import encode_images
+from meritnas.data.images.encoder import ImageEncoder
+from meritnas.data.images.source import load_images
 from meritnas.data.split import Split, split_few
 from meritnas.data.stream import BatchStream
 from meritnas.data.task import Task
-from meritnas.families.nasbench201 import Nasbench201Space
-from meritnas.search.loop import Search
-from meritnas.search.plan import Plan
-from meritnas.search.recipe import TrainRecipe
+from meritnas.engine.loop import Search
+from meritnas.engine.plan import Plan
+from meritnas.families.nasbench201.family import Nasbench201Space
+from meritnas.settings.augment import Augment
+from meritnas.settings.recipe import TrainRecipe
 from meritnas.strategy.problem import Problem
 from meritnas.strategy.recipes import make_strategy
 from meritnas.supernet.probe import Probe

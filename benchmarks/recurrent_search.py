@@ -24,12 +24,12 @@ import torch
 from torch import Tensor, nn
 
 import meritnas
-from meritnas.child.metrics import scores_on
-from meritnas.child.train import train_child
-from meritnas.data.text_bundle import encode_text
-from meritnas.data.text_source import TextSource, load_text
+from meritnas.data.texts.bundle import encode_text
+from meritnas.data.texts.source import TextSource, load_text
 from meritnas.families.family import seeded
-from meritnas.search.defaults import text_settings
+from meritnas.prepare.defaults import text_settings
+from meritnas.training.metrics import scores_on
+from meritnas.training.train import train_child
 from nasbench201 import workers
 from scoreboard import Target, arguments, finish, show
 

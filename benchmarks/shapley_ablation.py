@@ -24,7 +24,7 @@ import torch
 
 import meritnas
 from meritnas import nasbench201_table
-from meritnas.search.plan import Plan
+from meritnas.engine.plan import Plan
 from nasbench201 import Setting, Trial, bundle_of, continued, make_search, warm_up, workers
 from scoreboard import Target, arguments, finish, show
 

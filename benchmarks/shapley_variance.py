@@ -22,12 +22,12 @@ import torch
 from meritnas import nasbench201_space, shapley_values
 from meritnas.credit.game import Value
 from meritnas.credit.supernet_game import SupernetGame, players_of
-from meritnas.data.image_bundle import encode_images, outline_images
-from meritnas.data.image_source import load_images
+from meritnas.data.images.bundle import encode_images, outline_images
+from meritnas.data.images.source import load_images
 from meritnas.data.stream import BatchStream
-from meritnas.search.loop import Search
-from meritnas.search.plan import Plan
-from meritnas.search.recipe import TrainRecipe
+from meritnas.engine.loop import Search
+from meritnas.engine.plan import Plan
+from meritnas.settings.recipe import TrainRecipe
 from meritnas.strategy.recipes import Problem, make_strategy
 from meritnas.supernet.probe import Probe
 from scoreboard import Target, arguments, finish, show

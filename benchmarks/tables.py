@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from meritnas.data.encoder import TableEncoder
-from meritnas.data.table import read_table
+from meritnas.data.columns.encoder import TableEncoder
+from meritnas.data.files.table import read_table
 from scoreboard import Target, arguments, finish, show
 
 _MOST = 2.0
@@ -32,7 +32,7 @@ _MOST = 2.0
 _LONG = """
 import sys
 from meritnas.data.bundle import make_bundle
-from meritnas.data.source import load_source
+from meritnas.data.tables.source import load_source
 
 def memory(key):
     with open("/proc/self/status") as status:

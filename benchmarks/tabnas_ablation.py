@@ -45,18 +45,19 @@ import numpy as np
 import torch
 from scipy import stats
 
-from meritnas.child.train import outputs_of, train_child
 from meritnas.cli.widths import parse_widths
 from meritnas.data.bundle import Bundle, make_bundle
-from meritnas.data.source import load_source
+from meritnas.data.tables.source import load_source
+from meritnas.engine.loop import Search
+from meritnas.engine.start import make_search
 from meritnas.errors import UsageError
-from meritnas.search.loop import Search
-from meritnas.search.recipe import TrainRecipe, default_batch_size
-from meritnas.search.settings import SearchSettings
-from meritnas.search.setup import Ground, make_family, make_ground, make_search
+from meritnas.prepare.setup import Ground, make_family, make_ground
+from meritnas.settings.recipe import TrainRecipe, default_batch_size
+from meritnas.settings.settings import SearchSettings
 from meritnas.space.architecture import Architecture
-from meritnas.strategy.final_choice import FinalChoice, Largest, Mode, Ranked
-from meritnas.strategy.policy_gradient import PolicyGradient
+from meritnas.strategy.algorithms.final_choice import FinalChoice, Largest, Mode, Ranked
+from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
+from meritnas.training.train import outputs_of, train_child
 from scoreboard import Target, arguments, finish, show
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from meritnas import tabular_space
 from meritnas.clock import Clock
-from meritnas.strategy.policy_gradient import PolicyGradient
+from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
 from meritnas.strategy.recipes import Problem, make_strategy
 from scoreboard import Target, arguments, finish, show
 

@@ -58,22 +58,22 @@ from sklearn.utils import check_random_state
 from torch import Tensor, nn
 
 from meritnas import NASClassifier, NASRegressor
-from meritnas.child.metrics import main_metric, score
-from meritnas.child.train import outputs_of, train_child
 from meritnas.data.bundle import Bundle, Outline, Part, encode_table, outline_table
-from meritnas.data.source import Source, load_source
+from meritnas.data.tables.source import Source, load_source
 from meritnas.data.task import Task
 from meritnas.errors import DivergedError
-from meritnas.families.tabular import PAPER_WIDTHS
-from meritnas.search.recipe import (
+from meritnas.families.tabular.family import PAPER_WIDTHS
+from meritnas.prepare.setup import make_family
+from meritnas.settings.recipe import (
     TRIED_DROPOUT,
     TrainRecipe,
     default_batch_size,
     default_train_epochs,
 )
-from meritnas.search.settings import SearchSettings
-from meritnas.search.setup import make_family
-from meritnas.search.threads import limited_threads
+from meritnas.settings.settings import SearchSettings
+from meritnas.training.metrics import main_metric, score
+from meritnas.training.threads import limited_threads
+from meritnas.training.train import outputs_of, train_child
 from scoreboard import Target, arguments, finish, show
 
 _SHOWN = ("accuracy", "log_loss", "roc_auc", "r2", "rmse")

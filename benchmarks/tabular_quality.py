@@ -23,14 +23,14 @@ import numpy as np
 import torch
 
 import meritnas
-from meritnas.child.metrics import main_metric, score
-from meritnas.child.train import Trained, outputs_of, train_child
 from meritnas.data.bundle import Bundle, make_bundle
-from meritnas.data.source import Source, load_source
-from meritnas.families.tabular import TabularSpace, tabular_space
-from meritnas.search.recipe import TrainRecipe, default_batch_size
+from meritnas.data.tables.source import Source, load_source
+from meritnas.families.tabular.family import TabularSpace, tabular_space
+from meritnas.settings.recipe import TrainRecipe, default_batch_size
 from meritnas.space.architecture import Architecture
-from meritnas.strategy.black_box import uniform_draw
+from meritnas.strategy.algorithms.black_box import uniform_draw
+from meritnas.training.metrics import main_metric, score
+from meritnas.training.train import Trained, outputs_of, train_child
 from scoreboard import Target, arguments, finish, show
 
 STRATEGIES = "tabnas,reinforce,abs-reward,mnasnet,mnasnet-max,random,evolution,bayesian"

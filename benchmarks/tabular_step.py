@@ -21,22 +21,22 @@ import numpy as np
 import torch
 
 from meritnas import tabular_space
-from meritnas.child.train import make_optimizer
 from meritnas.clock import Clock
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
 from meritnas.data.task import Task
-from meritnas.families.tabular import TabularSpace
-from meritnas.search.loop import Search, run_search
-from meritnas.search.plan import Plan, make_plan
-from meritnas.search.recipe import TrainRecipe, default_threads
-from meritnas.search.setup import make_ground
-from meritnas.search.store import RunStore
+from meritnas.engine.loop import Search, run_search
+from meritnas.engine.plan import Plan, make_plan
+from meritnas.families.tabular.family import TabularSpace
+from meritnas.prepare.setup import make_ground
+from meritnas.settings.recipe import TrainRecipe, default_threads
 from meritnas.space.architecture import Architecture
+from meritnas.store.run_store import RunStore
 from meritnas.strategy.recipes import Problem, make_strategy
 from meritnas.strategy.turns import WITH_WEIGHTS
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.probe import Probe
+from meritnas.training.train import make_optimizer
 from scoreboard import Target, arguments, finish, show
 
 SHAPES = ((1027, 512), (84, 512), (84, 32))

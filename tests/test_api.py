@@ -24,8 +24,8 @@ from meritnas import (
 )
 from meritnas.clock import Clock
 from meritnas.data.stream import Batch, BatchStream
-from meritnas.search import loop
-from meritnas.search.loop import Search
+from meritnas.engine import loop
+from meritnas.engine.loop import Search
 
 QUICK: dict[str, Any] = {
     "layers": 2,

@@ -12,8 +12,8 @@ from PIL import Image
 
 import meritnas
 from meritnas import DataError, UsageError, darts_space, nasbench201_space
-from meritnas.search.image_recipes import image_recipe
-from meritnas.search.recipe import TrainRecipe
+from meritnas.prepare.image_recipes import image_recipe
+from meritnas.settings.recipe import TrainRecipe
 
 TINY: dict[str, Any] = {
     "channels": 4,

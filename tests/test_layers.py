@@ -9,8 +9,9 @@ import meritnas
 
 # Each layer may import from those before it, and from itself.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "clock", "version"),
-    ("own_function",),
+    ("errors", "clock", "version", "wording"),
+    ("plugins", "store"),
+    ("settings",),
     ("data",),
     ("space",),
     ("supernet",),
@@ -19,17 +20,17 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("policy",),
     ("credit",),
     ("strategy",),
-    ("search",),
-    ("child",),
+    ("training",),
+    ("prepare",),
+    ("engine",),
+    ("prediction",),
+    ("explanation",),
     ("report",),
-    ("export",),
-    ("result",),
-    ("preparation",),
-    ("job",),
-    ("modality_explanation",),
+    ("exporting",),
+    ("run",),
     ("api",),
     ("comparison",),
-    ("cli", "sklearn"),
+    ("cli", "estimators"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 ROOT = Path(meritnas.__file__).parent
@@ -93,8 +94,8 @@ def test_a_module_imports_only_from_earlier_layers(name: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "from meritnas.search.loop import Search",
-        "import meritnas.search.loop",
+        "from meritnas.engine.loop import Search",
+        "import meritnas.engine.loop",
         "import meritnas.cli.main as main",
         "def f():\n    from meritnas.strategy import recipes",
         "from meritnas import search",
@@ -129,5 +130,5 @@ def test_the_top_layer_may_use_the_front_door() -> None:
 
 
 def test_modules_of_one_rank_do_not_import_each_other() -> None:
-    assert violations("meritnas.cli.main", "from meritnas.sklearn import NASClassifier")
+    assert violations("meritnas.cli.main", "from meritnas.estimators import NASClassifier")
     assert violations("meritnas.errors", "from meritnas.clock import Clock")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from meritnas.version import __version__
 
 if TYPE_CHECKING:
     from meritnas.api import explain, resume, retrain, search, train
-    from meritnas.child.network_credit import NetworkExplanation
-    from meritnas.child.predictor import Predictor, load_predictor
-    from meritnas.comparison import Comparison, compare
+    from meritnas.comparison.comparison import Comparison, compare
     from meritnas.credit.shapley import ShapleyValues, shapley_values
     from meritnas.errors import (
         DataError,
@@ -23,18 +19,20 @@ if TYPE_CHECKING:
         StoreError,
         UsageError,
     )
-    from meritnas.export.export import export
-    from meritnas.families.darts import DartsSpace, darts_space
-    from meritnas.families.fusion import FusionSpace, fusion_space
-    from meritnas.families.nasbench201 import Nasbench201Space, nasbench201_space
-    from meritnas.families.nasbench201_table import NASBench201Table, nasbench201_table
-    from meritnas.families.recurrent import RecurrentSpace, recurrent_space
-    from meritnas.families.table_inputs import TableInputs
-    from meritnas.families.tabular import PAPER_WIDTHS, TabularSpace, tabular_space
-    from meritnas.modality_explanation import ModalityExplanation, explain_modalities
-    from meritnas.result import SearchResult
-    from meritnas.sklearn.estimators import NASClassifier, NASRegressor
-    from meritnas.sklearn.fusion import NASFusionClassifier
+    from meritnas.estimators.fusion import NASFusionClassifier
+    from meritnas.estimators.tables import NASClassifier, NASRegressor
+    from meritnas.explanation.network_credit import NetworkExplanation
+    from meritnas.exporting.export import export
+    from meritnas.families.darts.family import DartsSpace, darts_space
+    from meritnas.families.fusion.family import FusionSpace, fusion_space
+    from meritnas.families.nasbench201.benchmark import NASBench201Table, nasbench201_table
+    from meritnas.families.nasbench201.family import Nasbench201Space, nasbench201_space
+    from meritnas.families.recurrent.family import RecurrentSpace, recurrent_space
+    from meritnas.families.tabular.family import PAPER_WIDTHS, TabularSpace, tabular_space
+    from meritnas.families.tabular.inputs import TableInputs
+    from meritnas.prediction.predictor import Predictor, load_predictor
+    from meritnas.run.modality_explanation import ModalityExplanation, explain_modalities
+    from meritnas.run.result import SearchResult
     from meritnas.space.architecture import Architecture
 
 __all__ = [
@@ -83,11 +81,11 @@ __all__ = [
 
 _MODULES = {
     "meritnas.api": ("explain", "resume", "retrain", "search", "train"),
-    "meritnas.child.network_credit": ("NetworkExplanation",),
-    "meritnas.child.predictor": ("Predictor", "load_predictor"),
-    "meritnas.comparison": ("Comparison", "compare"),
+    "meritnas.explanation.network_credit": ("NetworkExplanation",),
+    "meritnas.prediction.predictor": ("Predictor", "load_predictor"),
+    "meritnas.comparison.comparison": ("Comparison", "compare"),
     "meritnas.credit.shapley": ("ShapleyValues", "shapley_values"),
-    "meritnas.modality_explanation": ("ModalityExplanation", "explain_modalities"),
+    "meritnas.run.modality_explanation": ("ModalityExplanation", "explain_modalities"),
     "meritnas.errors": (
         "DataError",
         "InfeasibleError",
@@ -96,40 +94,30 @@ _MODULES = {
         "StoreError",
         "UsageError",
     ),
-    "meritnas.export.export": ("export",),
-    "meritnas.families.darts": ("DartsSpace", "darts_space"),
-    "meritnas.families.fusion": ("FusionSpace", "fusion_space"),
-    "meritnas.families.recurrent": ("RecurrentSpace", "recurrent_space"),
-    "meritnas.families.nasbench201": ("Nasbench201Space", "nasbench201_space"),
-    "meritnas.families.nasbench201_table": ("NASBench201Table", "nasbench201_table"),
-    "meritnas.families.table_inputs": ("TableInputs",),
-    "meritnas.families.tabular": ("PAPER_WIDTHS", "TabularSpace", "tabular_space"),
-    "meritnas.result": ("SearchResult",),
-    "meritnas.sklearn.estimators": ("NASClassifier", "NASRegressor"),
-    "meritnas.sklearn.fusion": ("NASFusionClassifier",),
+    "meritnas.exporting.export": ("export",),
+    "meritnas.families.darts.family": ("DartsSpace", "darts_space"),
+    "meritnas.families.fusion.family": ("FusionSpace", "fusion_space"),
+    "meritnas.families.recurrent.family": ("RecurrentSpace", "recurrent_space"),
+    "meritnas.families.nasbench201.family": ("Nasbench201Space", "nasbench201_space"),
+    "meritnas.families.nasbench201.benchmark": ("NASBench201Table", "nasbench201_table"),
+    "meritnas.families.tabular.inputs": ("TableInputs",),
+    "meritnas.families.tabular.family": ("PAPER_WIDTHS", "TabularSpace", "tabular_space"),
+    "meritnas.run.result": ("SearchResult",),
+    "meritnas.estimators.tables": ("NASClassifier", "NASRegressor"),
+    "meritnas.estimators.fusion": ("NASFusionClassifier",),
     "meritnas.space.architecture": ("Architecture",),
 }
 
 
-class _Package(ModuleType):
+def __getattr__(name: str) -> Any:
     """Imports on first use: torch takes seconds, and `meritnas --help` must not wait for it."""
-
-    def __getattr__(self, name: str) -> Any:
-        for module, names in _MODULES.items():
-            if name in names:
-                value = getattr(import_module(module), name)
-                setattr(self, name, value)
-                return value
-        raise AttributeError(f"module 'meritnas' has no attribute '{name}'")
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *__all__})
-
-    def __setattr__(self, name: str, value: object) -> None:
-        # Python binds the packages `meritnas.search` and `meritnas.export` here when it loads
-        # them, but for users these are functions.
-        if not (name in ("search", "export") and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
+    for module, names in _MODULES.items():
+        if name in names:
+            value = getattr(import_module(module), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'meritnas' has no attribute '{name}'")
 
 
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,36 +8,36 @@ import numpy as np
 import pandas as pd
 from torch import nn
 
-from meritnas.child.network_credit import NetworkExplanation
 from meritnas.data.bundle import outline_table
-from meritnas.data.image_bundle import outline_images
-from meritnas.data.image_source import ImageData, ImageSource, is_image_data, load_images
-from meritnas.data.modality_arrays import Values
-from meritnas.data.modality_bundle import outline_modalities
-from meritnas.data.modality_source import ModalitySource, load_modalities
-from meritnas.data.source import Source, load_source
-from meritnas.data.text_bundle import outline_text
-from meritnas.data.text_source import TextSource, load_text
+from meritnas.data.images.bundle import outline_images
+from meritnas.data.images.source import ImageData, ImageSource, is_image_data, load_images
+from meritnas.data.modalities.arrays import Values
+from meritnas.data.modalities.bundle import outline_modalities
+from meritnas.data.modalities.source import ModalitySource, load_modalities
+from meritnas.data.tables.source import Source, load_source
+from meritnas.data.texts.bundle import outline_text
+from meritnas.data.texts.source import TextSource, load_text
 from meritnas.errors import UsageError, whole_number
-from meritnas.families.darts import DartsSpace
+from meritnas.explanation.network_credit import NetworkExplanation
+from meritnas.families.darts.family import DartsSpace
 from meritnas.families.family import Family, fine_limits
 from meritnas.families.operations import NONE
-from meritnas.families.tabular import TabularSpace
-from meritnas.job import Job, Listener, favourites_of, make_config, start, start_given
-from meritnas.own_function import is_own
-from meritnas.preparation import AnyData, AnySource
-from meritnas.result import SearchResult
-from meritnas.search.defaults import (
+from meritnas.families.tabular.family import TabularSpace
+from meritnas.plugins import is_own
+from meritnas.prepare.defaults import (
     TEXT_DEFAULTS,
     fusion_settings,
     image_settings,
     table_settings,
     text_settings,
 )
-from meritnas.search.settings import SearchSettings
-from meritnas.search.spaces import FUSION, RECURRENT, TABULAR, CellFamily, is_cell_space, name_of
-from meritnas.search.store import RunStore
+from meritnas.prepare.preparation import AnyData, AnySource
+from meritnas.prepare.spaces import FUSION, RECURRENT, TABULAR, CellFamily, is_cell_space, name_of
+from meritnas.run.job import Job, Listener, favourites_of, make_config, start, start_given
+from meritnas.run.result import SearchResult
+from meritnas.settings.settings import SearchSettings
 from meritnas.space.space import HyphenText
+from meritnas.store.run_store import RunStore
 
 Images: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Images [n, h, w] or [n, h, w, channels], and their labels [n]."""

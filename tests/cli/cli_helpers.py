@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 from meritnas.cli.main import main
-from meritnas.search import loop
+from meritnas.engine import loop
 
 SHORT = ("--epochs", "2", "--retrain-epochs", "2", "--retrain-seeds", "1", "--widths", "4,8,16")
 

@@ -12,7 +12,7 @@ from cli_helpers import Outcome
 from test_cli_modalities import TINY, views
 
 import meritnas as library
-from meritnas.report.page import report_page
+from meritnas.report.page.page import report_page
 
 Command = Callable[..., Outcome]
 

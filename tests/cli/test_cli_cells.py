@@ -10,7 +10,7 @@ import torch
 from cli_helpers import EVENTS, Forked, Outcome
 from test_cli_process import assert_same_run, wait_for
 
-from meritnas.search import loop
+from meritnas.engine import loop
 
 Command = Callable[..., Outcome]
 

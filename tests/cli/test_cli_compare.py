@@ -13,9 +13,9 @@ from cli_helpers import SHORT, Outcome, table
 from rich.console import Console
 
 import meritnas as library
-from meritnas.comparison import _against_best, _compared
-from meritnas.report.comparison_figure import draw_comparison, is_worse
-from meritnas.report.comparison_table import comparison_table
+from meritnas.comparison.comparison import _against_best, _compared
+from meritnas.report.charts.comparison_figure import draw_comparison, is_worse
+from meritnas.report.terminal.comparison_table import comparison_table
 
 Command = Callable[..., Outcome]
 

@@ -6,8 +6,8 @@ from typing import Any, get_type_hints
 import pytest
 
 from meritnas import api
-from meritnas.cli.search_command import _STRATEGY_OPTIONS, search
-from meritnas.search.defaults import IMAGE_DEFAULTS, TABLE_DEFAULTS
+from meritnas.cli.commands.search import _STRATEGY_OPTIONS, search
+from meritnas.prepare.defaults import IMAGE_DEFAULTS, TABLE_DEFAULTS
 from meritnas.strategy.recipes import RECIPES
 
 

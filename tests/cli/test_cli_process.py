@@ -14,7 +14,7 @@ import torch
 from cli_helpers import EVENTS, SHORT, Forked, Outcome, finish, start, table
 
 from meritnas.cli.main import main
-from meritnas.search import loop
+from meritnas.engine import loop
 
 Command = Callable[..., Outcome]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from meritnas.cli.listener import Listener
-from meritnas.cli.progress import NoProgress, detail_text, make_progress
-from meritnas.cli.progress_bar import BarProgress
-from meritnas.cli.progress_lines import LineProgress
-from meritnas.cli.run_pace import RunPace
+from meritnas.cli.progress.bar import BarProgress
+from meritnas.cli.progress.lines import LineProgress
+from meritnas.cli.progress.listener import Listener
+from meritnas.cli.progress.progress import NoProgress, detail_text, make_progress
+from meritnas.cli.progress.run_pace import RunPace
 
 
 class Terminal(io.StringIO):

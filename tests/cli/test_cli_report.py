@@ -109,7 +109,7 @@ def test_a_page_is_made_at_most_every_two_seconds(
         made.append(seconds)
         return folder.name
 
-    monkeypatch.setattr("meritnas.report.page.report_page", make)
+    monkeypatch.setattr("meritnas.report.page.page.report_page", make)
     page = LivePage(lambda: trained)
     askers = [threading.Thread(target=page.page) for _ in range(4)]
     for asker in askers:

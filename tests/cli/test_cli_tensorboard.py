@@ -10,8 +10,8 @@ from cli_helpers import SHORT, Outcome
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from meritnas import search
+from meritnas.engine import loop
 from meritnas.report.tensorboard import TensorBoardEvents
-from meritnas.search import loop
 
 Command = Callable[..., Outcome]
 

@@ -19,14 +19,15 @@ import torch
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.data.bundle import Bundle, make_bundle
-from meritnas.data.source import load_source
+from meritnas.data.tables.source import load_source
+from meritnas.engine.loop import Search, run_search
+from meritnas.engine.start import make_search
 from meritnas.errors import UsageError
-from meritnas.search.loop import Search, run_search
-from meritnas.search.recipe import TrainRecipe
-from meritnas.search.settings import SearchSettings
-from meritnas.search.setup import Ground, make_family, make_ground, make_search
-from meritnas.search.store import RunStore
+from meritnas.prepare.setup import Ground, make_family, make_ground
+from meritnas.settings.recipe import TrainRecipe
+from meritnas.settings.settings import SearchSettings
 from meritnas.space.architecture import Architecture
+from meritnas.store.run_store import RunStore
 from meritnas.supernet.supernet import module_of
 
 Options = Mapping[str, Any]

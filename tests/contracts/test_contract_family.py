@@ -8,10 +8,10 @@ from family_contract import CHECKS, Case
 from torch import Tensor
 
 from meritnas import TableInputs, TabularSpace, tabular_space
-from meritnas.families.darts import DartsSpace, darts_space
-from meritnas.families.fusion import FusionSpace, fusion_space
-from meritnas.families.nasbench201 import Nasbench201Space, nasbench201_space
-from meritnas.families.recurrent import RecurrentSpace, recurrent_space
+from meritnas.families.darts.family import DartsSpace, darts_space
+from meritnas.families.fusion.family import FusionSpace, fusion_space
+from meritnas.families.nasbench201.family import Nasbench201Space, nasbench201_space
+from meritnas.families.recurrent.family import RecurrentSpace, recurrent_space
 from meritnas.supernet.supernet import Supernet
 
 

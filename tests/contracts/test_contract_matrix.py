@@ -15,25 +15,26 @@ import strategy_contract
 import torch
 from strategy_contract import same, state_of
 
-from meritnas.child.train import train_child
 from meritnas.data.bundle import AnyBundle
-from meritnas.data.image_bundle import encode_images, outline_images
-from meritnas.data.image_source import load_images
-from meritnas.data.modality_bundle import encode_modalities, outline_modalities
-from meritnas.data.modality_source import load_modalities
-from meritnas.data.text_bundle import encode_text
-from meritnas.data.text_source import TextSource
+from meritnas.data.images.bundle import encode_images, outline_images
+from meritnas.data.images.source import load_images
+from meritnas.data.modalities.bundle import encode_modalities, outline_modalities
+from meritnas.data.modalities.source import load_modalities
+from meritnas.data.texts.bundle import encode_text
+from meritnas.data.texts.source import TextSource
+from meritnas.engine.loop import Search, run_search
+from meritnas.engine.plan import Plan
+from meritnas.engine.start import make_search
 from meritnas.errors import UsageError
 from meritnas.families.family import Family
-from meritnas.search.loop import Search, run_search
-from meritnas.search.plan import Plan
-from meritnas.search.recipe import TrainRecipe
-from meritnas.search.settings import CellSettings, FusionSettings, SearchSettings, TextSettings
-from meritnas.search.setup import Ground, make_family, make_ground, make_search
+from meritnas.prepare.setup import Ground, make_family, make_ground
+from meritnas.settings.recipe import TrainRecipe
+from meritnas.settings.settings import CellSettings, FusionSettings, SearchSettings, TextSettings
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.recipes import RECIPES
 from meritnas.supernet.gates import Gates
 from meritnas.supernet.supernet import module_of
+from meritnas.training.train import train_child
 
 NO_ZERO = "nasbench201 without zero"
 SPACES = (

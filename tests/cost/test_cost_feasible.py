@@ -24,7 +24,7 @@ from scipy import stats
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, Limit
 from meritnas.errors import InfeasibleError, SpaceError
-from meritnas.families.tabular import tabular_space
+from meritnas.families.tabular.family import tabular_space
 from meritnas.space.decision import Decision
 from meritnas.space.rule import Levels
 from meritnas.space.space import Space

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meritnas import shapley_values
+from meritnas.credit.certain_ranks import settled
 from meritnas.credit.game import Counted, Function
 from meritnas.credit.permutation_shapley import PermutationSampler
-from meritnas.credit.settled import settled
 from meritnas.errors import UsageError
 
 WEIGHTS = np.array([0.3, 0.2, 0.2, 0.1, 0.1])

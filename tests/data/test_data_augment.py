@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from meritnas.data.augment import Augment
+from meritnas.data.augment import augmented
 from meritnas.errors import DataError, UsageError
+from meritnas.settings.augment import Augment
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -39,7 +40,7 @@ def place(found: Tensor, candidates: list[Tensor]) -> int:
 
 def test_by_default_nothing_is_drawn_or_changed() -> None:
     images, own = pictures(3), generator()
-    assert Augment()(images, own) is images
+    assert augmented(images, Augment(), own) is images
     assert torch.equal(own.get_state(), generator().get_state())
     assert not Augment().changes
 
@@ -47,7 +48,7 @@ def test_by_default_nothing_is_drawn_or_changed() -> None:
 @pytest.mark.parametrize("channels", [1, 3])
 def test_a_crop_is_one_of_the_bordered_images_and_each_is_equally_likely(channels: int) -> None:
     image = pictures(1, channels, 5, 6)
-    found = Augment(crop=1)(image.expand(900, -1, -1, -1), generator())
+    found = augmented(image.expand(900, -1, -1, -1), Augment(crop=1), generator())
     counts = [0] * 9
     for one in found:
         counts[place(one, crops(image[0], 1))] += 1
@@ -57,7 +58,7 @@ def test_a_crop_is_one_of_the_bordered_images_and_each_is_equally_likely(channel
 
 def test_every_image_is_changed_in_its_own_way() -> None:
     images = pictures(40)
-    found = Augment(crop=2, flip=True)(images, generator())
+    found = augmented(images, Augment(crop=2, flip=True), generator())
     drawn = {
         place(new, crops(old, 2) + [one.flip(2) for one in crops(old, 2)])
         for old, new in zip(images, found, strict=True)
@@ -67,7 +68,7 @@ def test_every_image_is_changed_in_its_own_way() -> None:
 
 def test_half_of_the_images_are_mirrored() -> None:
     images = pictures(400, 1, 2, 3)
-    found = Augment(flip=True)(images, generator())
+    found = augmented(images, Augment(flip=True), generator())
     pairs = zip(images, found, strict=True)
     mirrored = sum(place(new, [old, old.flip(2)]) for old, new in pairs)
     assert 160 < mirrored < 240
@@ -76,7 +77,7 @@ def test_half_of_the_images_are_mirrored() -> None:
 @pytest.mark.parametrize("side", [1, 2, 3, 4, 40])
 def test_a_square_is_blotted_out_around_any_centre(side: int) -> None:
     images = pictures(600)
-    found = Augment(cutout=side)(images, generator())
+    found = augmented(images, Augment(cutout=side), generator())
     blotted = found == 0
     assert torch.equal(found[~blotted], images[~blotted])
     assert torch.equal(blotted, blotted[:, :1].expand_as(blotted))
@@ -92,8 +93,8 @@ def test_a_square_is_blotted_out_around_any_centre(side: int) -> None:
 
 def test_squares_are_blotted_out_of_cropped_images() -> None:
     images = pictures(50)
-    both = Augment(crop=2, flip=True, cutout=3)(images, generator())
-    cropped = Augment(crop=2, flip=True)(images, generator())
+    both = augmented(images, Augment(crop=2, flip=True, cutout=3), generator())
+    cropped = augmented(images, Augment(crop=2, flip=True), generator())
     kept = both != 0
     assert torch.equal(both[kept], cropped[kept])
     assert (~kept & (cropped != 0)).any()
@@ -104,19 +105,19 @@ def test_squares_are_blotted_out_of_cropped_images() -> None:
 def test_shapes_layout_and_inputs(augment: Augment, layout: torch.memory_format) -> None:
     images = pictures(4).contiguous(memory_format=layout)
     before = images.clone()
-    found = augment(images, generator())
+    found = augmented(images, augment, generator())
     assert torch.equal(images, before)
     assert found.shape == images.shape
     assert found.dtype == images.dtype
     assert found.is_contiguous(memory_format=torch.channels_last)
-    same = augment(pictures(4), generator())
+    same = augmented(pictures(4), augment, generator())
     assert torch.equal(found, same)
-    assert not torch.equal(augment(images, generator(1)), found)
+    assert not torch.equal(augmented(images, augment, generator(1)), found)
 
 
 def test_drawing_leaves_the_global_generator_alone() -> None:
     before = torch.get_rng_state()
-    Augment(2, True, 3)(pictures(4), generator())
+    augmented(pictures(4), Augment(2, True, 3), generator())
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -137,4 +138,4 @@ def test_values_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
 @pytest.mark.parametrize("shape", [(5, 8), (5, 1, 4, 9), (5, 1, 9, 4), (1, 9, 9)])
 def test_only_images_larger_than_the_border_are_taken(shape: tuple[int, ...]) -> None:
     with pytest.raises(DataError, match=r"crop of 4.*got the shape \[.*leave them out"):
-        Augment(crop=4)(torch.zeros(shape), generator())
+        augmented(torch.zeros(shape), Augment(crop=4), generator())

@@ -9,7 +9,7 @@ import torch
 
 from meritnas.data.bundle import make_bundle
 from meritnas.data.bundled import BUNDLED
-from meritnas.data.source import load_source
+from meritnas.data.tables.source import load_source
 from meritnas.errors import DataError
 
 

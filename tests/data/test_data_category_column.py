@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meritnas.data.category_column import CategoryColumn
-from meritnas.data.distinct import find_distinct
-from meritnas.data.encoder import TableEncoder
+from meritnas.data.columns.category_column import CategoryColumn
+from meritnas.data.columns.distinct import find_distinct
+from meritnas.data.columns.encoder import TableEncoder
 
 
 def fit(values: list[Any], most: int | None = None) -> CategoryColumn | str:

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meritnas.data.date_column import DateColumn
-from meritnas.data.encoder import TableEncoder
-from meritnas.data.table import read_table
+from meritnas.data.columns.date_column import DateColumn
+from meritnas.data.columns.encoder import TableEncoder
+from meritnas.data.files.table import read_table
 from meritnas.errors import DataError
 
 OTHER = np.linspace(0, 1, 4)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meritnas.data.category_column import category_key
-from meritnas.data.encoder import CategoryColumn, NumberColumn, TableEncoder
-from meritnas.data.table import read_table
+from meritnas.data.columns.category_column import category_key
+from meritnas.data.columns.encoder import CategoryColumn, NumberColumn, TableEncoder
+from meritnas.data.files.table import read_table
 from meritnas.errors import DataError, UsageError
 
 
@@ -262,7 +262,7 @@ def test_many_rows_are_encoded_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
     frame = mixed(100, 0)
     encoder = TableEncoder.fit(frame, scaling="quantile")
     whole = encoder.transform(frame)
-    monkeypatch.setattr("meritnas.data.encoder._ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("meritnas.data.columns.encoder._ROWS_AT_ONCE", 7)
     np.testing.assert_array_equal(encoder.transform(frame), whole)
     rows = np.arange(99, 0, -3)
     np.testing.assert_array_equal(encoder.transform(frame, rows), whole[rows])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from meritnas.data.frozen_modality import make_frozen
-from meritnas.data.modality_encoder import ModalityEncoder
+from meritnas.data.modalities.encoder import ModalityEncoder
+from meritnas.data.modalities.frozen import make_frozen
 from meritnas.errors import DataError, MeritNASError, UsageError
 
 pytestmark = pytest.mark.usefixtures("calls")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from meritnas.data.image_bundle import encode_images, outline_images
-from meritnas.data.image_encoder import ImageEncoder
-from meritnas.data.image_source import ImageSource, load_images
+from meritnas.data.images.bundle import encode_images, outline_images
+from meritnas.data.images.encoder import ImageEncoder
+from meritnas.data.images.source import ImageSource, load_images
 from meritnas.errors import DataError
 
 

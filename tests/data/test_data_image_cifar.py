@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meritnas.data.array_pickle import read_array_pickle
-from meritnas.data.image_source import is_image_data, load_images
+from meritnas.data.images.array_pickle import read_array_pickle
+from meritnas.data.images.source import is_image_data, load_images
 from meritnas.errors import DataError
 
 PLANES = np.random.default_rng(0).integers(0, 256, (12, 3072)).astype(np.uint8)

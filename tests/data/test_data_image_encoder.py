@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from meritnas.data.image_encoder import ImageEncoder
+from meritnas.data.images.encoder import ImageEncoder
 from meritnas.errors import DataError
 
 PIXELS = hnp.arrays(np.uint8, st.tuples(*[st.integers(1, 6)] * 3, st.sampled_from([1, 3])))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from meritnas.data.image_folder import read_image_folder
-from meritnas.data.image_source import is_image_data, load_images
-from meritnas.data.picture import picture_size, read_picture
+from meritnas.data.images.folder import read_image_folder
+from meritnas.data.images.picture import picture_size, read_picture
+from meritnas.data.images.source import is_image_data, load_images
 from meritnas.errors import DataError, UsageError
 
 GREY = (10, 200)

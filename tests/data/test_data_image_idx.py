@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meritnas.data.idx_files import read_idx_images
-from meritnas.data.image_source import is_image_data, load_images
+from meritnas.data.images.idx_files import read_idx_images
+from meritnas.data.images.source import is_image_data, load_images
 from meritnas.errors import DataError
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (15, 5, 4)).astype(np.uint8)

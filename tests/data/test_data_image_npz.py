@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from meritnas.data.image_source import is_image_data, load_images
+from meritnas.data.images.source import is_image_data, load_images
 from meritnas.errors import DataError
 
 RNG = np.random.default_rng(0)

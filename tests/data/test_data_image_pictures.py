@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from meritnas.data.image_encoder import ImageEncoder
-from meritnas.data.pictures import read_pictures
+from meritnas.data.images.encoder import ImageEncoder
+from meritnas.data.images.pictures import read_pictures
 from meritnas.errors import DataError
 
 COLOUR = ImageEncoder(3, 6, 8, (0.5,) * 3, (0.2,) * 3)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from meritnas.data.bundled import load_bundled_images
-from meritnas.data.image_source import fingerprint_images, is_image_data, load_images
+from meritnas.data.images.source import fingerprint_images, is_image_data, load_images
 from meritnas.errors import DataError
 
 

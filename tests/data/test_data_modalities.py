@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 import torch
 
-from meritnas.data.modality_bundle import encode_modalities, outline_modalities
-from meritnas.data.modality_encoder import ModalityEncoder
-from meritnas.data.modality_source import load_modalities, load_views
+from meritnas.data.modalities.bundle import encode_modalities, outline_modalities
+from meritnas.data.modalities.encoder import ModalityEncoder
+from meritnas.data.modalities.source import load_modalities, load_views
 from meritnas.errors import DataError, UsageError
 
 N = 60

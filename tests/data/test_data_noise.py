@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from meritnas.data.noise import KINDS, LEVELS, Noise, add_noise, drop_modalities
-from meritnas.data.row_layout import RowLayout
+from meritnas.data.modalities.noise import KINDS, LEVELS, Noise, add_noise, drop_modalities
+from meritnas.data.modalities.row_layout import RowLayout
 from meritnas.errors import UsageError
 
 LAYOUT = RowLayout((("sound", ((3,),)), ("photo", ((1, 20, 20),)), ("words", ((5,),))))

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from meritnas.data.encoder import TableEncoder
-from meritnas.data.table import read_table
+from meritnas.data.columns.encoder import TableEncoder
+from meritnas.data.files.table import read_table
 from meritnas.errors import DataError
 
 
@@ -88,8 +88,8 @@ MEASURE = """
 import sys
 import numpy as np
 import pandas as pd
-from meritnas.data.encoder import TableEncoder
-from meritnas.data.source import load_source
+from meritnas.data.columns.encoder import TableEncoder
+from meritnas.data.tables.source import load_source
 
 def memory(which):
     lines = open("/proc/self/status").read().splitlines()

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meritnas.data.encoder import TableEncoder
-from meritnas.data.number_column import NumberColumn
-from meritnas.data.quantiles import quantile_knots
+from meritnas.data.columns.encoder import TableEncoder
+from meritnas.data.columns.number_column import NumberColumn
+from meritnas.data.columns.quantiles import quantile_knots
 
 values = st.one_of(
     st.floats(-1e30, 1e30), st.integers(-3, 3).map(float), st.sampled_from([0.0, 1e-300, -1e-300])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meritnas.data.bundled import BUNDLED
-from meritnas.data.source import fingerprint, load_source, load_table
+from meritnas.data.tables.source import fingerprint, load_source, load_table
 from meritnas.errors import DataError
 
 

@@ -8,10 +8,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meritnas.data.augment import Augment
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
 from meritnas.errors import DataError
+from meritnas.settings.augment import Augment
 
 
 def part(n: int) -> Part:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from meritnas.data.encoder import TableEncoder
-from meritnas.data.table import MISSING, read_table
+from meritnas.data.columns.encoder import TableEncoder
+from meritnas.data.files.table import MISSING, read_table
 from meritnas.errors import DataError
 
 ROWS = [["a", "b", "c"], ["1", "x y", "2.5"], ["3", "z", "4.5"]]

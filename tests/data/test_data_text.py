@@ -8,10 +8,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meritnas.data.text_encoder import TextEncoder
-from meritnas.data.text_source import load_text
-from meritnas.data.text_windows import continuing
-from meritnas.data.words import is_tokenised, split_text
+from meritnas.data.texts.encoder import TextEncoder
+from meritnas.data.texts.source import load_text
+from meritnas.data.texts.windows import continuing
+from meritnas.data.texts.words import is_tokenised, split_text
 from meritnas.errors import DataError
 
 BOOK = """\

@@ -7,20 +7,20 @@ import pytest
 import torch
 
 from meritnas import recurrent_space
-from meritnas.child.metrics import main_metric, scores_on
-from meritnas.child.train import loss_on, train_child
 from meritnas.data.bundle import Bundle, Part
 from meritnas.data.stream import BatchStream, ContinuingStream, make_stream
-from meritnas.data.text_bundle import encode_text
-from meritnas.data.text_encoder import TextEncoder
-from meritnas.data.text_source import load_text
+from meritnas.data.texts.bundle import encode_text
+from meritnas.data.texts.encoder import TextEncoder
+from meritnas.data.texts.source import load_text
+from meritnas.engine.loop import Search
+from meritnas.engine.plan import Plan
 from meritnas.errors import DataError
-from meritnas.search.loop import Search
-from meritnas.search.plan import Plan
-from meritnas.search.recipe import TrainRecipe
+from meritnas.settings.recipe import TrainRecipe
 from meritnas.strategy.recipes import Problem, make_strategy
 from meritnas.supernet.gates import one_path
 from meritnas.supernet.probe import Probe
+from meritnas.training.metrics import main_metric, scores_on
+from meritnas.training.train import loss_on, train_child
 
 CELL = "|tanh~0|+|relu~0|sigmoid~1|+|identity~0|tanh~1|relu~2|"
 RECIPE = TrainRecipe(

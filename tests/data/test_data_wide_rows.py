@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from meritnas.data.encoder import TableEncoder
-from meritnas.data.table import read_table
+from meritnas.data.columns.encoder import TableEncoder
+from meritnas.data.files.table import read_table
 from meritnas.errors import DataError
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meritnas.data.encoder import TableEncoder
-from meritnas.data.table import read_table
+from meritnas.data.columns.encoder import TableEncoder
+from meritnas.data.files.table import read_table
 
 
 def read(folder: Path, content: str, decimal: Any = None) -> pd.DataFrame:

@@ -19,8 +19,8 @@ import pytest
 from PIL import Image
 from typer.main import get_command
 
-from meritnas.child import network_credit
 from meritnas.cli.main import main, make_app
+from meritnas.explanation import network_credit
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])

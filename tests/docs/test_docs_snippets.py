@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from meritnas.search import defaults
+from meritnas.prepare import defaults
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])

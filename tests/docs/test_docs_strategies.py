@@ -16,12 +16,13 @@ from meritnas.cli.main import make_app
 from meritnas.clock import Clock
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.data.bundle import Bundle, make_bundle
-from meritnas.data.source import load_source
-from meritnas.search.loop import Search
-from meritnas.search.recipe import TrainRecipe
-from meritnas.search.settings import SearchSettings
-from meritnas.search.setup import make_family, make_ground, make_search
-from meritnas.strategy.pace import PACES
+from meritnas.data.tables.source import load_source
+from meritnas.engine.loop import Search
+from meritnas.engine.start import make_search
+from meritnas.prepare.setup import make_family, make_ground
+from meritnas.settings.recipe import TrainRecipe
+from meritnas.settings.settings import SearchSettings
+from meritnas.strategy.algorithms.pace import PACES
 from meritnas.strategy.recipes import RECIPES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "strategies.md").read_text()

@@ -12,9 +12,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from meritnas.errors import SpaceError, UsageError
-from meritnas.families.darts import OPERATIONS, DartsSpace, Variant, darts_space
-from meritnas.families.darts_network import DartsCell, MixedDartsCell, auxiliary_head, plan_cells
-from meritnas.families.genotype import EDGES
+from meritnas.families.darts.family import OPERATIONS, DartsSpace, Variant, darts_space
+from meritnas.families.darts.genotype import EDGES
+from meritnas.families.darts.network import DartsCell, MixedDartsCell, auxiliary_head, plan_cells
 from meritnas.families.operations import FactorizedReduce, Noise
 from meritnas.space.architecture import Architecture
 from meritnas.supernet.gates import Gate, Gates, mixture, one_path

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from meritnas import tabular_space
-from meritnas.families.dropout import PooledDropout
+from meritnas.families.tabular.dropout import PooledDropout
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])

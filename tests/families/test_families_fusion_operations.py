@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from meritnas.errors import SpaceError
 from meritnas.families.counting import multiply_adds, parameters
-from meritnas.families.fusion_operations import (
+from meritnas.families.fusion.operations import (
     BM_NAS,
     EVERY,
     NORMAL,

@@ -12,8 +12,8 @@ from torch import nn
 
 import meritnas
 from meritnas import InfeasibleError, SpaceError, StoreError, TableInputs, tabular_space
-from meritnas.families import tabular
 from meritnas.families.latency import microseconds, terms_from_json, terms_to_json
+from meritnas.families.tabular import family as tabular
 
 WIDTHS = ((2, 8, 32), (4, 16), (2, 64))
 INPUTS = TableInputs(2, (3, 6))

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from meritnas.errors import DataError, UsageError
-from meritnas.families.nasbench201_table import (
+from meritnas.families.nasbench201.benchmark import (
     NASBench201Table,
     count_flops,
     count_params,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from meritnas import TableInputs, TabularSpace, tabular_space
-from meritnas.families.tabular import PAPER_WIDTHS
+from meritnas.families.tabular.family import PAPER_WIDTHS
 
 NINE_LAYER_WIDTHS = PAPER_WIDTHS[:12]
 

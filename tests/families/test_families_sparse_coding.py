@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.func import functional_call
 
 from meritnas.errors import SpaceError
-from meritnas.families.sparse_coding import (
+from meritnas.families.fusion.sparse_coding import (
     SparseCoding,
     analysis,
     fista,

@@ -12,7 +12,7 @@ import meritnas
 from meritnas import InfeasibleError, TableInputs, TabularSpace, UsageError, tabular_space
 from meritnas.families.family import fine_limits
 from meritnas.families.stored_size import BYTES_A_WEIGHT
-from meritnas.search.store import RunStore
+from meritnas.store.run_store import RunStore
 
 INPUTS = st.builds(
     TableInputs,

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from meritnas import SpaceError, TableInputs, TabularSpace, tabular_space
-from meritnas.families.dropout import PooledDropout
-from meritnas.families.table_inputs import EmbedTable, embedding_width
+from meritnas.families.tabular.dropout import PooledDropout
+from meritnas.families.tabular.inputs import EmbedTable, embedding_width
 from meritnas.supernet.gates import mixture
 
 spaces = st.builds(

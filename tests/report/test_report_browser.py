@@ -16,7 +16,7 @@ from page_helpers import SHORT, Page, run
 
 import meritnas
 from meritnas.cli.live import SECONDS, LivePage
-from meritnas.report.page import report_page, write_report
+from meritnas.report.page.page import report_page, write_report
 
 pytestmark = pytest.mark.skipif(
     PROGRAM is None or DRIVER is None, reason="needs Debian's chromium and chromium-driver"

@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from meritnas.report.columns import columns_table
+from meritnas.report.terminal.columns_table import columns_table
 
 
 def test_every_row_is_shown_as_it_is() -> None:

@@ -14,9 +14,13 @@ from rich.console import Console
 from rich.table import Table
 
 import meritnas
-from meritnas.report.credit_table import alternatives_table, interactions_table, parts_table
 from meritnas.report.numbers import interval_text, signed_text
-from meritnas.report.page import report_page
+from meritnas.report.page.page import report_page
+from meritnas.report.terminal.credit_table import (
+    alternatives_table,
+    interactions_table,
+    parts_table,
+)
 
 TINY: dict[str, Any] = {"epochs": 2, "retrain_epochs": 2, "retrain_seeds": 1, "finalists": 1}
 

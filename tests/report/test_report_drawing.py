@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from meritnas.families.darts import darts_space
-from meritnas.families.nasbench201 import nasbench201_space
-from meritnas.report.drawing import drawing_lines, drawings, layer_widths
-from meritnas.report.svg import ticks
-from meritnas.report.svg_lines import Series, line_chart
-from meritnas.report.svg_network import graph_picture, layers_picture
-from meritnas.report.svg_shares import share_chart
+from meritnas.families.darts.family import darts_space
+from meritnas.families.nasbench201.family import nasbench201_space
+from meritnas.report.charts.drawing import drawing_lines, drawings, layer_widths
+from meritnas.report.charts.lines import Series, line_chart
+from meritnas.report.charts.network import graph_picture, layers_picture
+from meritnas.report.charts.shares import share_chart
+from meritnas.report.charts.svg import ticks
 
 GENOTYPE = (
     "Genotype(normal=[('sep_conv_3x3', 0), ('skip_connect', 1), ('max_pool_3x3', 0), "

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from meritnas.report.svg_matrix import pair_matrix
+from meritnas.report.charts.matrix import pair_matrix
 
 ENDS = ("apart", "together")
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from page_helpers import Page, code, section
 
-from meritnas.report.page import report_page
-from meritnas.search.store import FORMAT
+from meritnas.report.page.page import report_page
+from meritnas.store.run_store import FORMAT
 
 VALUES = {"value": 0.25, "low": 0.125, "high": 0.5, "alone": 0.625, "without": 0.375}
 FOUND: dict[str, Any] = {

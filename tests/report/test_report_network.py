@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from meritnas.families.darts import darts_space
-from meritnas.families.nasbench201 import nasbench201_space
-from meritnas.report.network import network_lines, short_network
+from meritnas.families.darts.family import darts_space
+from meritnas.families.nasbench201.family import nasbench201_space
+from meritnas.report.network_names import network_lines, short_network
 
 CELL = "|nor_conv_3x3~0|+|skip_connect~0|none~1|+|avg_pool_3x3~0|nor_conv_1x1~1|nor_conv_3x3~2|"
 

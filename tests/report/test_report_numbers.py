@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from meritnas.report.charts.score_range import score_range
 from meritnas.report.numbers import (
     count_text,
     duration_text,
@@ -10,7 +11,6 @@ from meritnas.report.numbers import (
     share_text,
     signed_text,
 )
-from meritnas.report.score_range import score_range
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from page_helpers import Page, run, section
 
-from meritnas.report.page import report_page
+from meritnas.report.page.page import report_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 SHORT = ["--epochs", "1", "--retrain-epochs", "1", "--retrain-seeds", "1", "--finalists", "1"]

@@ -15,9 +15,9 @@ from page_helpers import Page, code, elsewhere, run, section
 import meritnas
 from meritnas.cli.main import main
 from meritnas.errors import StoreError
-from meritnas.report.page import report_at_end, report_page, write_report
+from meritnas.report.page.page import report_at_end, report_page, write_report
 from meritnas.report.run_files import read_run
-from meritnas.search.settings import SearchSettings
+from meritnas.settings.settings import SearchSettings
 
 
 @pytest.fixture
@@ -246,7 +246,7 @@ def test_the_command_repeats_the_run(
     assert words[:2] == ["meritnas", "search"]
     made: list[SearchSettings] = []
 
-    def begin(job: meritnas.job.Job, *others: object) -> None:
+    def begin(job: meritnas.run.job.Job, *others: object) -> None:
         del others
         made.append(job.settings)
         raise StoreError("begun")
@@ -289,7 +289,7 @@ def test_a_failing_report_is_a_note_on_a_finished_run(
     def fail(folder: Path) -> str:
         raise RuntimeError(f"nothing goes with {folder.name}")
 
-    monkeypatch.setattr("meritnas.report.page.report_page", fail)
+    monkeypatch.setattr("meritnas.report.page.page.report_page", fail)
     report_at_end(copy)
     assert "note: no report was written: RuntimeError('nothing goes" in capsys.readouterr().err
 

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from meritnas.report.pareto_figure import draw_pareto
-from meritnas.report.pareto_table import pareto_table
+from meritnas.report.charts.pareto_figure import draw_pareto
+from meritnas.report.terminal.pareto_table import pareto_table
 
 ROWS: list[dict[str, Any]] = [
     {

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from meritnas.report.summary import summary_rows, summary_table
+from meritnas.report.terminal.summary import summary_rows, summary_table
 
 SUMMARY: dict[str, Any] = {
     "architecture": "24-24-48",

@@ -9,8 +9,8 @@ import torch
 from meritnas import nasbench201_space
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.errors import SpaceError
-from meritnas.families.nasbench201 import EDGES
-from meritnas.search.setup import make_ground
+from meritnas.families.nasbench201.family import EDGES
+from meritnas.prepare.setup import make_ground
 
 
 def leads_through(names: tuple[str, ...]) -> bool:

@@ -11,9 +11,9 @@ from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, Limit
 from meritnas.space.decision import Decision, Option
 from meritnas.space.space import HyphenText, Space
-from meritnas.strategy.bayesian import BayesianProposer, expected_improvement, features
-from meritnas.strategy.black_box import Archive, Proposer, RandomProposer, uniform_draw
-from meritnas.strategy.evolution import EvolutionProposer, mutate
+from meritnas.strategy.algorithms.bayesian import BayesianProposer, expected_improvement, features
+from meritnas.strategy.algorithms.black_box import Archive, Proposer, RandomProposer, uniform_draw
+from meritnas.strategy.algorithms.evolution import EvolutionProposer, mutate
 
 SPACE = tabular_space(2, 1, 3, (2, 3, 4, 6))
 FEASIBLE = SPACE.feasible(max_params=50)

@@ -11,12 +11,12 @@ import torch
 from edge_net import EdgeNet, edge_probe, edge_problem, edge_set, edge_space, square
 
 from meritnas.clock import Clock
-from meritnas.strategy.darts import Softmax, Unrolled
-from meritnas.strategy.dense import Dense
-from meritnas.strategy.nasp import Nasp
-from meritnas.strategy.pc_darts import EdgeNormalised
+from meritnas.strategy.algorithms.darts import Softmax, Unrolled
+from meritnas.strategy.algorithms.dense import Dense
+from meritnas.strategy.algorithms.nasp import Nasp
+from meritnas.strategy.algorithms.pc_darts import EdgeNormalised
+from meritnas.strategy.algorithms.snas import Concrete
 from meritnas.strategy.recipes import make_strategy
-from meritnas.strategy.snas import Concrete
 from meritnas.supernet.gates import mixture, one_path
 
 SIZES = (3, 2, 3)

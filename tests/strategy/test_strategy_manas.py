@@ -9,11 +9,11 @@ from scipy import stats
 
 from meritnas import darts_space
 from meritnas.clock import Clock
+from meritnas.engine.plan import make_plan
 from meritnas.errors import UsageError
 from meritnas.policy.agents import Proposals, Softmax, Zipf, exp3_exploration, exp3_rate
-from meritnas.search.plan import make_plan
-from meritnas.strategy.manas import Manas
-from meritnas.strategy.manas_linear import ManasLinear
+from meritnas.strategy.algorithms.manas import Manas
+from meritnas.strategy.algorithms.manas_linear import ManasLinear
 from meritnas.strategy.problem import Problem
 from meritnas.strategy.recipes import make_strategy
 from meritnas.supernet.probe import Probe

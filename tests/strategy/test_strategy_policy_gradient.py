@@ -13,8 +13,8 @@ from meritnas.credit.baseline import Paired
 from meritnas.credit.credit import score_gradient
 from meritnas.policy.laws import Conditional, Draw, Law, Rejection, Uncorrected
 from meritnas.policy.policy import Policy
-from meritnas.strategy.pace import PACES
-from meritnas.strategy.policy_gradient import PolicyGradient
+from meritnas.strategy.algorithms.pace import PACES
+from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
 from meritnas.strategy.recipes import Problem, make_strategy
 
 SPACE = tabular_space(2, 1, 2, (2, 3, 4))

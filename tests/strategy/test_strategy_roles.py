@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from meritnas import fusion_space
-from meritnas.strategy.roles import best_roles
+from meritnas.strategy.algorithms.roles import best_roles
 
 SHAPES = {"a": [(3,)], "b": [(4,)], "c": [(5,)]}
 GIVEN = "cell1(a.0, b.0): step1 = glu(x, y) + cell2(cell1, c.0): step1 = sum(x, y)"

@@ -10,11 +10,11 @@ from edge_net import EdgeNet, edge_probe, edge_problem, edge_set, edge_space
 from meritnas.clock import Clock
 from meritnas.errors import UsageError
 from meritnas.space.decision import ZERO
+from meritnas.strategy.algorithms.ranked_by_shapley import RankedByShapley
+from meritnas.strategy.algorithms.shapley import Shapley
+from meritnas.strategy.algorithms.shapley_step import ShapleyStep, blocks_of
 from meritnas.strategy.problem import Problem
-from meritnas.strategy.ranked_by_shapley import RankedByShapley
 from meritnas.strategy.recipes import make_strategy
-from meritnas.strategy.shapley import Shapley
-from meritnas.strategy.shapley_step import ShapleyStep, blocks_of
 from meritnas.strategy.turns import Turns
 
 CLOCK = Clock(0, 10, "frozen", 0, 10)

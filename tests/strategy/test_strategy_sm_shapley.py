@@ -11,8 +11,8 @@ from meritnas.clock import Clock
 from meritnas.credit.grouped_shapley import expected_evaluations
 from meritnas.errors import UsageError
 from meritnas.space.decision import SPARSE, TOGETHER, ZERO
+from meritnas.strategy.algorithms.sm_shapley import SmShapley
 from meritnas.strategy.recipes import make_strategy
-from meritnas.strategy.sm_shapley import SmShapley
 from meritnas.supernet.probe import Probe
 
 SIZES = (3, 2, 4)

@@ -11,11 +11,11 @@ import torch
 from edge_net import EdgeNet, edge_probe, edge_problem, edge_set, edge_space
 
 from meritnas.clock import Clock
-from meritnas.strategy.gdas import Gdas, straight_through
-from meritnas.strategy.policy_gradient import PolicyGradient
-from meritnas.strategy.proxyless import Proxyless, keep_mass, pair_gradient
+from meritnas.strategy.algorithms.gdas import Gdas, straight_through
+from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
+from meritnas.strategy.algorithms.proxyless import Proxyless, keep_mass, pair_gradient
+from meritnas.strategy.algorithms.temperature import gdas_temperature, snas_temperature
 from meritnas.strategy.recipes import make_strategy
-from meritnas.strategy.temperature import gdas_temperature, snas_temperature
 from meritnas.supernet.gates import one_path
 
 SIZES = (3, 3, 3)

@@ -10,7 +10,7 @@ import pytest
 
 from meritnas import tabular_space
 from meritnas.clock import Clock
-from meritnas.strategy.policy_gradient import PolicyGradient
+from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
 from meritnas.strategy.recipes import Problem, make_strategy
 
 TOY = tabular_space(2, 1, 2, (2, 3, 4))

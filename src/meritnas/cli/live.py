@@ -86,7 +86,7 @@ class LivePage:
         if folder is None:
             return _WAITING
 
-        from meritnas.report.page import report_page  # here: --help must not wait for torch
+        from meritnas.report.page.page import report_page  # here: --help must not wait for torch
 
         try:
             return report_page(folder, SECONDS)

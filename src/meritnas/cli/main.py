@@ -5,16 +5,16 @@ from typing import Annotated
 
 import typer
 
-from meritnas.cli.columns_command import columns
-from meritnas.cli.compare_command import make_compare
-from meritnas.cli.explain_command import explain
-from meritnas.cli.export_command import export
-from meritnas.cli.list_command import make_list
-from meritnas.cli.predict_command import predict
-from meritnas.cli.report_command import report
-from meritnas.cli.retrain_command import retrain
-from meritnas.cli.search_command import search
-from meritnas.cli.show_command import show
+from meritnas.cli.commands.columns import columns
+from meritnas.cli.commands.compare import make_compare
+from meritnas.cli.commands.explain import explain
+from meritnas.cli.commands.export import export
+from meritnas.cli.commands.list import make_list
+from meritnas.cli.commands.predict import predict
+from meritnas.cli.commands.report import report
+from meritnas.cli.commands.retrain import retrain
+from meritnas.cli.commands.search import search
+from meritnas.cli.commands.show import show
 from meritnas.version import __version__
 
 

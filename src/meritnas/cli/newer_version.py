@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import TypeVar
 
-from meritnas.cli.speech import say
+from meritnas.cli.messages import say
 from meritnas.version import __version__, is_newer
 
 Given = TypeVar("Given", Path, Path | None, str)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
+from meritnas.credit.certain_ranks import settled
 from meritnas.credit.exact_shapley import MOST_PLAYERS, exact_shapley
 from meritnas.credit.game import Counted, Function, Game, Value
 from meritnas.credit.permutation_shapley import PermutationSampler
 from meritnas.credit.regression_shapley import RegressionSampler
-from meritnas.credit.settled import settled
 from meritnas.errors import UsageError
 
 METHODS = ("auto", "exact", "permutation", "regression")

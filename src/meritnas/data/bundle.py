@@ -11,14 +11,14 @@ from sklearn.utils.class_weight import compute_sample_weight
 from torch import Tensor
 
 from meritnas.data.bundled import BUNDLED
-from meritnas.data.encoder import TableEncoder
-from meritnas.data.image_encoder import ImageEncoder
+from meritnas.data.columns.encoder import TableEncoder
+from meritnas.data.images.encoder import ImageEncoder
 from meritnas.data.labels import guess_note, rarity_note
-from meritnas.data.modality_encoder import ModalityEncoder
-from meritnas.data.source import Source
+from meritnas.data.modalities.encoder import ModalityEncoder
 from meritnas.data.split import Split, split_rows
+from meritnas.data.tables.source import Source
 from meritnas.data.task import Task
-from meritnas.data.text_encoder import TextEncoder
+from meritnas.data.texts.encoder import TextEncoder
 from meritnas.errors import DataError
 
 AnyEncoder = TableEncoder | ImageEncoder | TextEncoder | ModalityEncoder

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 from sklearn import datasets
 
-from meritnas.data.suggest import did_you_mean
 from meritnas.errors import DataError
+from meritnas.wording import did_you_mean
 
 BUNDLED: tuple[str, ...] = ("digits", "breast_cancer", "wine", "diabetes")
 """Bundled tables."""

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from meritnas.data.suggest import listed
 from meritnas.errors import DataError
+from meritnas.wording import listed
 
 Label: TypeAlias = str | int | float | bool
 

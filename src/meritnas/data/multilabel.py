@@ -8,8 +8,8 @@ import torch
 from pandas.api import types
 from torch import Tensor
 
-from meritnas.data.suggest import listed
 from meritnas.errors import DataError
+from meritnas.wording import listed
 
 LABEL_THRESHOLD = 0.3
 """A label is given where its probability is above this."""

@@ -7,9 +7,10 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from meritnas.data.augment import Augment
+from meritnas.data.augment import augmented
 from meritnas.data.bundle import Part
 from meritnas.errors import DataError
+from meritnas.settings.augment import Augment
 
 _AUGMENT_SEED = 0x9E3779B9
 """Sets the changes to images apart from the orders; below 2**32, as torch ignores what is above."""
@@ -130,7 +131,7 @@ class BatchStream:
         weights = None if part.weights is None else part.weights.index_select(0, rows)
         inputs = _rows(part.inputs, rows)
         if self._augment is not None:
-            inputs = self._augment(inputs, self._augment_generator)
+            inputs = augmented(inputs, self._augment, self._augment_generator)
         return Batch(inputs, part.target.index_select(0, rows), weights)
 
     def state_dict(self) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from meritnas.data.multilabel import (
     split_labels,
     weighted_f1,
 )
-from meritnas.data.suggest import listed
 from meritnas.errors import DataError
+from meritnas.wording import listed
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from meritnas.families.tabular import PAPER_WIDTHS
-from meritnas.search.defaults import TABLE_DEFAULTS
+from meritnas.families.tabular.family import PAPER_WIDTHS
+from meritnas.prepare.defaults import TABLE_DEFAULTS
 
 _LIMITS = {
     "params": ("max_params", 1),

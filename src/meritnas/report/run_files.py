@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from meritnas.errors import StoreError
-from meritnas.search.store import FORMAT, VERSION
+from meritnas.store.run_store import FORMAT, VERSION
 from meritnas.version import __version__, is_newer
 
 _NAMES = (

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from meritnas.child.predictor import read_preprocessing
 from meritnas.errors import MeritNASError
 from meritnas.families.family import Family
-from meritnas.families.tabular import TabularSpace
+from meritnas.families.tabular.family import TabularSpace
+from meritnas.prepare.preprocessing import read_preprocessing
+from meritnas.prepare.setup import make_family
 from meritnas.report.run_files import RunFiles
-from meritnas.search.settings import SearchSettings
-from meritnas.search.setup import make_family
-from meritnas.search.store import RunStore
+from meritnas.settings.settings import SearchSettings
+from meritnas.store.run_store import RunStore
 
 
 @dataclass(frozen=True)

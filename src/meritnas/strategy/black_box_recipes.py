@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from meritnas.errors import UsageError, whole_number
-from meritnas.strategy.bayesian import BayesianProposer
-from meritnas.strategy.black_box import BlackBox, Proposer, RandomProposer
-from meritnas.strategy.evolution import EvolutionProposer
+from meritnas.strategy.algorithms.bayesian import BayesianProposer
+from meritnas.strategy.algorithms.black_box import BlackBox, Proposer, RandomProposer
+from meritnas.strategy.algorithms.evolution import EvolutionProposer
 from meritnas.strategy.problem import Problem
 from meritnas.strategy.strategy import Strategy
 from meritnas.strategy.turns import Turns

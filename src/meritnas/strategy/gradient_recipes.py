@@ -4,17 +4,17 @@ import numpy as np
 
 from meritnas.errors import UsageError
 from meritnas.policy.tags import mixable
-from meritnas.strategy.best_seen import BestSeen
-from meritnas.strategy.darts import INITIAL_SPREAD, Softmax, Unrolled
-from meritnas.strategy.dense import Dense
-from meritnas.strategy.gdas import Gdas
-from meritnas.strategy.nasp import Nasp
-from meritnas.strategy.pace import make_policy
-from meritnas.strategy.pc_darts import EdgeNormalised
+from meritnas.strategy.algorithms.best_seen import BestSeen
+from meritnas.strategy.algorithms.darts import INITIAL_SPREAD, Softmax, Unrolled
+from meritnas.strategy.algorithms.dense import Dense
+from meritnas.strategy.algorithms.gdas import Gdas
+from meritnas.strategy.algorithms.nasp import Nasp
+from meritnas.strategy.algorithms.pace import make_policy
+from meritnas.strategy.algorithms.pc_darts import EdgeNormalised
+from meritnas.strategy.algorithms.proxyless import Proxyless
+from meritnas.strategy.algorithms.snas import Concrete
 from meritnas.strategy.policy_recipes import Final, final_choice
 from meritnas.strategy.problem import Problem
-from meritnas.strategy.proxyless import Proxyless
-from meritnas.strategy.snas import Concrete
 from meritnas.strategy.strategy import Strategy
 
 

@@ -17,8 +17,8 @@ from meritnas.policy.agents import (
     exp3_rate,
 )
 from meritnas.space.architecture import Architecture
-from meritnas.strategy.manas import Judge, Manas, ScaledLoss, error_rate
-from meritnas.strategy.manas_linear import ManasLinear
+from meritnas.strategy.algorithms.manas import Judge, Manas, ScaledLoss, error_rate
+from meritnas.strategy.algorithms.manas_linear import ManasLinear
 from meritnas.strategy.policy_recipes import named
 from meritnas.strategy.problem import Problem
 from meritnas.strategy.strategy import Strategy

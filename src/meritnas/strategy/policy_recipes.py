@@ -23,8 +23,8 @@ from meritnas.policy.laws import (
     feasible_law,
     valid_law,
 )
-from meritnas.strategy.best_seen import BestSeen
-from meritnas.strategy.final_choice import (
+from meritnas.strategy.algorithms.best_seen import BestSeen
+from meritnas.strategy.algorithms.final_choice import (
     Favourites,
     FinalChoice,
     Largest,
@@ -32,8 +32,8 @@ from meritnas.strategy.final_choice import (
     ProcessBest,
     Ranked,
 )
-from meritnas.strategy.pace import make_policy
-from meritnas.strategy.policy_gradient import PolicyGradient
+from meritnas.strategy.algorithms.pace import make_policy
+from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
 from meritnas.strategy.problem import Problem
 from meritnas.strategy.strategy import Strategy
 

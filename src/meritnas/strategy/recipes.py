@@ -4,9 +4,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from meritnas.data.suggest import did_you_mean
 from meritnas.errors import UsageError
-from meritnas.own_function import is_own, load_own
+from meritnas.plugins import is_own, load_own
 from meritnas.strategy.black_box_recipes import bayesian, evolution, random
 from meritnas.strategy.gradient_recipes import (
     darts,
@@ -36,6 +35,7 @@ from meritnas.strategy.problem import Problem
 from meritnas.strategy.shapley_recipes import darts_shapley, darts_shapley_frozen, shapley
 from meritnas.strategy.sm_shapley_recipe import sm_shapley
 from meritnas.strategy.strategy import Strategy
+from meritnas.wording import did_you_mean
 
 __all__ = ["RECIPES", "Problem", "check_strategy", "make_strategy"]
 

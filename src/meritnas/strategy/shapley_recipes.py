@@ -6,15 +6,15 @@ import numpy as np
 
 from meritnas.credit.supernet_game import players_of
 from meritnas.errors import UsageError, whole_number
-from meritnas.strategy.darts import INITIAL_SPREAD
-from meritnas.strategy.dense import Dense
+from meritnas.strategy.algorithms.darts import INITIAL_SPREAD
+from meritnas.strategy.algorithms.dense import Dense
+from meritnas.strategy.algorithms.ranked_by_shapley import RankedByShapley
+from meritnas.strategy.algorithms.shapley import Shapley
+from meritnas.strategy.algorithms.shapley_estimate import ByPermutations, ByRegression, Estimate
+from meritnas.strategy.algorithms.shapley_step import Normalisation, ShapleyStep, blocks_of
 from meritnas.strategy.gradient_recipes import softmax_weights
 from meritnas.strategy.policy_recipes import named
 from meritnas.strategy.problem import Problem
-from meritnas.strategy.ranked_by_shapley import RankedByShapley
-from meritnas.strategy.shapley import Shapley
-from meritnas.strategy.shapley_estimate import ByPermutations, ByRegression, Estimate
-from meritnas.strategy.shapley_step import Normalisation, ShapleyStep, blocks_of
 from meritnas.strategy.strategy import Strategy
 from meritnas.strategy.turns import Turns
 

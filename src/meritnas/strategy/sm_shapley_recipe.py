@@ -8,10 +8,10 @@ from meritnas.errors import UsageError, whole_number
 from meritnas.policy.policy import Ascent, Policy
 from meritnas.policy.tags import mixable, tagged
 from meritnas.space.decision import SPARSE
-from meritnas.strategy.darts import INITIAL_SPREAD, Softmax
+from meritnas.strategy.algorithms.darts import INITIAL_SPREAD, Softmax
+from meritnas.strategy.algorithms.shapley_step import ShapleyStep, blocks_of
+from meritnas.strategy.algorithms.sm_shapley import Grouped, SmShapley
 from meritnas.strategy.problem import Problem
-from meritnas.strategy.shapley_step import ShapleyStep, blocks_of
-from meritnas.strategy.sm_shapley import Grouped, SmShapley
 from meritnas.strategy.strategy import Strategy
 
 _NORMAL, _SPARSE = 20, 60

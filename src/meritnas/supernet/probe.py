@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from meritnas.data.bundle import Part
-from meritnas.data.pieces import rows_at_once
+from meritnas.data.rows_at_once import rows_at_once
 from meritnas.data.stream import Batch, Stream, joined
 from meritnas.errors import DivergedError
 from meritnas.supernet.gates import Gates, one_path

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from meritnas.cli import options as opt
+from meritnas.cli.exit_codes import plain_outcome
+from meritnas.errors import DataError, UsageError
+from meritnas.report.terminal.columns_table import columns_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from meritnas.data.columns.encoder import ColumnRow
+    from meritnas.data.task import Task
+
+
+def columns(
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA|RUN",
+            help="A table, the name of bundled data, or the folder that a search wrote.",
+        ),
+    ],
+    target: opt.Target = None,
+    skip_bad_rows: opt.SkipBadRows = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Show what is made of each column: a number, a date, a category, or nothing.
+
+    For a table this is what a search on all its rows would decide, for a run what it did decide.
+    """
+    with plain_outcome(lambda: "nothing was written"):
+        from meritnas.data.bundled import BUNDLED  # here: --help must not wait for it
+
+        path = Path(data).expanduser()
+        is_run = path.is_dir() and data not in BUNDLED
+        rows = _of_run(path, target) if is_run else _of_table(data, target, bool(skip_bad_rows))
+        if as_json:
+            typer.echo(json.dumps(_object(data, rows)))
+        else:
+            Console(highlight=False).print(columns_table(rows))
+
+
+def _of_table(data: str, target: str | None, skip_bad_rows: bool) -> list[ColumnRow]:
+    """Decide on the columns by all rows; in the order of the table."""
+    from meritnas.data.columns.encoder import TableEncoder
+    from meritnas.data.tables.source import load_table
+
+    loaded = load_table(data, skip_bad_rows)
+    chosen, frame = loaded.target(target), loaded.frame
+    if chosen is None:
+        rows = TableEncoder.fit(frame).describe()
+    else:
+        encoder = TableEncoder.fit(frame.drop(columns=chosen))
+        rows = [_found_target(frame[chosen]), *encoder.describe()]
+    place = {name: number for number, name in enumerate(frame.columns)}
+    return sorted(rows, key=lambda row: place[row.column])
+
+
+def _of_run(run: Path, target: str | None) -> list[ColumnRow]:
+    """What a run decided; in the order of the network's inputs."""
+    if target is not None:
+        raise UsageError(f"{run} is a folder: a run has its own target; leave out --target")
+
+    from meritnas.data.columns.encoder import TableEncoder
+    from meritnas.data.images.encoder import ImageEncoder
+    from meritnas.prepare.preprocessing import read_preprocessing
+    from meritnas.store.run_store import RunStore
+
+    encoder, task = read_preprocessing(RunStore.open(run))
+    if not isinstance(encoder, TableEncoder):
+        kind = "images, which have" if isinstance(encoder, ImageEncoder) else "a text, which has"
+        raise UsageError(f"{run} was made on {kind} no columns")
+    return [*encoder.describe(), _target_row(task)]
+
+
+def _found_target(values: pd.Series) -> ColumnRow:
+    """The target of a table; what hinders a search is no reason not to show the columns."""
+    import numpy as np
+
+    from meritnas.data.columns.encoder import ColumnRow
+    from meritnas.data.task import Task
+
+    try:
+        return _target_row(Task.find(values, np.arange(len(values))))
+    except DataError as error:
+        return ColumnRow(str(values.name), "target", f"cannot be learned: {error}")
+
+
+def _target_row(task: Task) -> ColumnRow:
+    from meritnas.data.columns.encoder import ColumnRow
+    from meritnas.wording import listed
+
+    if task.kind == "regression":
+        details = f"a number, mean {task.mean:.3g}, sd {task.scale:.3g}"
+    else:
+        details = f"{len(task.classes)} classes: {listed(task.classes, most=10)}"
+    return ColumnRow(task.target, "target", details)
+
+
+def _object(data: str, rows: list[ColumnRow]) -> dict[str, Any]:
+    return {"data": data, "columns": [row._asdict() for row in rows]}

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from meritnas.cli import options as opt
+from meritnas.cli.exit_codes import plain_outcome
+from meritnas.cli.messages import say
+from meritnas.cli.progress.waiting import Waiting
+from meritnas.errors import UsageError
+from meritnas.report.terminal.credit_table import (
+    alternatives_table,
+    interactions_table,
+    parts_table,
+)
+from meritnas.report.terminal.modality_table import disturbed_table, use_table
+
+Noise = Literal["gaussian", "shot", "impulse", "speckle", "all"]
+
+
+def explain(
+    run: opt.Run,
+    modalities: Annotated[
+        bool,
+        typer.Option("--modalities", help="What each modality is worth (runs of --space fusion)."),
+    ] = False,
+    noise: Annotated[
+        Noise | None,
+        typer.Option(
+            help="With --modalities: also try it with noise (gaussian, shot, impulse, speckle or "
+            "all) and with modalities missing.",
+            metavar="KIND",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Of noise and intervals of modalities.", show_default="0")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Show what each part of a run's network is worth, and what else was close.
+
+    Or what it makes of its modalities: meritnas explain RUN --modalities --noise gaussian
+    """
+    waiting = nullcontext() if quiet else Waiting()
+    with plain_outcome(lambda: "nothing was written"):
+        if modalities:
+            _modalities(run, noise, seed or 0, waiting, as_json=as_json)
+            return
+        for name, value in (("noise", noise), ("seed", seed)):
+            if value is not None:
+                raise UsageError(f"--{name} goes with --modalities; add that or leave it out")
+        _network(run, waiting, as_json=as_json)
+
+
+def _network(run: Path, waiting: AbstractContextManager[object], *, as_json: bool) -> None:
+    from meritnas import api  # here, so that --help does not wait for torch
+    from meritnas.report.run_files import read_run
+
+    with waiting:
+        plain = api.explain(run).to_json()
+    if as_json:
+        typer.echo(json.dumps({"run": str(run), **plain}))
+        return
+    console = Console(highlight=False)
+    console.print(parts_table(plain))
+    if plain["alternatives"]:
+        console.print(alternatives_table(plain, read_run(run).settings["limits"]))
+    if plain["interactions"]:
+        console.print(interactions_table(plain))
+    say(f"all of it is in {run}/credit.json, tables also in {run}/credit.csv and the like")
+    say(f"look at it: {run}/report.html")
+
+
+def _modalities(
+    run: Path,
+    noise: Noise | None,
+    seed: int,
+    waiting: AbstractContextManager[object],
+    *,
+    as_json: bool,
+) -> None:
+    from meritnas.data.modalities.noise import KINDS  # here: --help must not wait for torch
+    from meritnas.run.modality_explanation import explain_modalities
+
+    kinds = [kind for kind in KINDS if noise in (kind, "all")]
+    with waiting:
+        found = explain_modalities(run, kinds, seed=seed)
+    plain = found.to_json()
+    if as_json:
+        typer.echo(json.dumps({"run": str(run), **plain, "figure": str(found.figure)}))
+        return
+    console = Console(highlight=False)
+    console.print(use_table(plain))
+    if plain["disturbed"]:
+        console.print(disturbed_table(plain["disturbed"], found.metric))
+    say(f"drawn in {found.figure}")
+    say(f"look at it: {run}/report.html")

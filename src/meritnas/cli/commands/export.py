@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from meritnas.cli import options as opt
+from meritnas.cli.exit_codes import plain_outcome
+
+
+def export(
+    run: opt.Run,
+    to: Annotated[
+        str, typer.Option(metavar="FORM", help="onnx, torch-export or python.", show_default=False)
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="A folder for the files.", show_default="RUN/export"),
+    ] = None,
+    network: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="Another network of the run's trade-off curve.", show_default=""
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace files that are there already.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Write a run's network in a form that needs no MeritNAS: ONNX, torch.export or Python.
+
+    It is checked against the run's own before anything is written. For example:
+    meritnas export RUN --to onnx
+    """
+    with plain_outcome(lambda: "nothing was written"):
+        from meritnas.exporting.export import (
+            export as write,  # here: --help must not wait for torch
+        )
+
+        files = [str(path) for path in write(run, to, out, force, network)]
+        if as_json:
+            typer.echo(json.dumps({"run": str(run), "to": to, "files": files}))
+        else:
+            typer.echo("\n".join(files))

@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from meritnas.cli import options as opt
+from meritnas.cli.exit_codes import plain_outcome
+from meritnas.cli.messages import say
+from meritnas.errors import DataError, StoreError, UsageError
+from meritnas.report.numbers import score_text
+from meritnas.report.terminal.summary import metric_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from torch import Tensor
+
+    from meritnas.data.modalities.encoder import ModalityEncoder
+    from meritnas.data.task import Task
+    from meritnas.prediction.predictor import NewData, Predictor
+
+_PIECE = 16_384
+
+
+def predict(
+    run: opt.Run,
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            help="A table with the columns of the search; a picture, or a folder of them. None "
+            "for a run on a text.",
+            show_default=False,
+        ),
+    ] = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="What a language model goes on with.", show_default=""),
+    ] = None,
+    words: Annotated[
+        int | None, typer.Option(help="How many words it adds.", show_default="50")
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            help="Below 1 for likely words, above 1 for surprising ones.", show_default="1"
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Same seed, same text.", show_default="0")
+    ] = None,
+    network: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="Another network of the run's trade-off curve.", show_default=""
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A CSV file.", show_default="standard output"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the --out file.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No scores, no notes.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object instead of CSV.")
+    ] = False,
+) -> None:
+    """Predict the target for the rows of a new table, or the class of pictures, as CSV.
+
+    Where the answers are known already, the scores are shown too. A run on a text writes on:
+    meritnas predict RUN --prompt "It was late" --words 50
+    """
+    with plain_outcome(lambda: "nothing was written"):
+        if out is not None and out.exists() and not force:
+            raise StoreError(f"{out} exists already; give another --out, or --force to replace it")
+
+        from meritnas.prediction.predictor import (
+            load_predictor,  # here: --help must not wait for torch
+        )
+
+        predictor = load_predictor(run, network)
+        if predictor.task.kind == "language":
+            if file is not None:
+                raise UsageError(
+                    f"{run} was made on a text and reads no file, got {file}; give a --prompt"
+                )
+            asked = {"prompt": prompt, "words": words, "temperature": temperature, "seed": seed}
+            given = {name: value for name, value in asked.items() if value is not None}
+            _write_on(run, predictor, given, out, as_json=as_json)
+            return
+        if file is None or any(one is not None for one in (prompt, words, temperature, seed)):
+            raise UsageError(
+                f"{run} was not made on a text: name a FILE to predict for, and leave out "
+                "--prompt, --words, --temperature and --seed"
+            )
+        new = _read(file, predictor)
+        outputs = predictor.outputs(new.data)
+        answers = new.named(predictor.answers(outputs))
+        if not quiet:
+            for text in new.notes:
+                say(f"note: {text}")
+        scores = _scores(predictor, outputs, new.truth, quiet=quiet)
+        if out is not None:
+            _write_whole(out, answers.to_csv(index=False))
+        if as_json:
+            typer.echo(json.dumps(_object(run, answers, scores, out)))
+        elif out is None:
+            _write_out(answers.to_csv(index=False))
+
+
+def _write_on(
+    run: Path, predictor: Predictor, given: dict[str, Any], out: Path | None, *, as_json: bool
+) -> None:
+    """Let a language model write; what was not given is as `write_text` has it."""
+    from meritnas.prediction.writer import write_text
+
+    text = write_text(predictor, **given)
+    if out is not None:
+        _write_whole(out, text + "\n")
+    if as_json:
+        typer.echo(json.dumps({"run": str(run), "text": text}))
+    elif out is None:
+        _write_out(text + "\n")
+
+
+class _New(NamedTuple):
+    """What answers are wanted for: a table or images, their names, and the truth if known."""
+
+    data: NewData
+    names: list[str] | None
+    truth: pd.Series | pd.DataFrame | None
+    notes: Sequence[str]
+
+    def named(self, answers: pd.DataFrame) -> pd.DataFrame:
+        """The answers, with the pictures' file names before them."""
+        if self.names is not None:
+            answers.insert(0, "file", self.names)
+        return answers
+
+
+def _read(file: str, predictor: Predictor) -> _New:
+    from meritnas.data.bundled import BUNDLED, load_bundled
+    from meritnas.data.columns.encoder import TableEncoder
+    from meritnas.data.files.table import read_table
+    from meritnas.data.images.encoder import ImageEncoder
+    from meritnas.data.images.pictures import read_pictures
+    from meritnas.data.modalities.encoder import ModalityEncoder
+
+    encoder = predictor.encoder
+    if isinstance(encoder, ImageEncoder):
+        pictures = read_pictures(file, encoder)
+        truth = _as_classes(pictures.labels, predictor.task.classes)
+        return _New(pictures.images, pictures.names, truth, pictures.notes)
+    if isinstance(encoder, ModalityEncoder):
+        return _read_modalities(file, encoder, predictor.task)
+    assert isinstance(encoder, TableEncoder)
+    if file in BUNDLED:
+        frame = load_bundled(file)[0]
+    else:
+        frame = read_table(Path(file).expanduser(), decimal=encoder.decimal)
+    target = predictor.task.target
+    truth = frame[target] if target in frame.columns else None
+    return _New(frame, None, truth, encoder.unfamiliar(frame))
+
+
+def _read_modalities(file: str, encoder: ModalityEncoder, task: Task) -> _New:
+    from meritnas.data.modalities.source import load_target, load_views
+
+    path = Path(file).expanduser()
+    notes = encoder.unfamiliar(load_views(path, encoder.columns))
+    labels = [str(label) for label in task.classes]
+    try:
+        return _New(path, None, load_target(path, task.target, labels), notes)
+    except DataError as error:
+        return _New(path, None, None, [*notes, f"not scored: {error}"])
+
+
+def _as_classes(labels: pd.Series | None, classes: Sequence[Any]) -> pd.Series | None:
+    """Labels as the network knows them: folders have names, and classes may be numbers."""
+    known = {str(label): label for label in classes}
+    return None if labels is None else labels.map(lambda label: known.get(str(label), label))
+
+
+def _scores(
+    predictor: Predictor, outputs: Tensor, truth: pd.Series | pd.DataFrame | None, *, quiet: bool
+) -> dict[str, float]:
+    """The scores, if there are answers to compare with; they are also said."""
+    from meritnas.data.images.encoder import ImageEncoder
+    from meritnas.training.metrics import score
+
+    task = predictor.task
+    if truth is None or truth.isna().to_numpy().any() or len(truth) < 2:
+        return {}
+    try:
+        if len(truth) != len(outputs):
+            raise DataError(
+                f"the target '{task.target}' has {len(truth):,} rows where there are "
+                f"{len(outputs):,} samples; give one for each"
+            )
+        scores = score(task, outputs, task.encode(truth))
+    except DataError as error:
+        scores, text = {}, f"note: not scored: {error}"
+    else:
+        found = ", ".join(f"{metric_name(m)} {score_text(value)}" for m, value in scores.items())
+        what = "images with known class"
+        if not isinstance(predictor.encoder, ImageEncoder):
+            what = f"rows with known '{task.target}'"
+        text = f"{len(truth):,} {what}: {found}"
+    if not quiet:
+        say(text)
+    return scores
+
+
+def _object(
+    run: Path, answers: pd.DataFrame, scores: dict[str, float], out: Path | None
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"run": str(run), "rows": len(answers), "scores": scores}
+    if out is not None:
+        return {**found, "out": str(out)}
+    return {**found, "predictions": json.loads(answers.to_json(orient="records"))}
+
+
+def _write_out(text: str) -> None:
+    # In pieces: one large write to a pipe may end half done, without an error.
+    for start in range(0, len(text), _PIECE):
+        sys.stdout.write(text[start : start + _PIECE])
+    sys.stdout.flush()
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write beside and rename, so that a full disk leaves nothing half-written."""
+    beside = path.with_name(f".{path.name}.partial")
+    try:
+        beside.write_text(text, encoding="utf-8", newline="")
+        beside.replace(path)
+    except OSError as error:
+        raise StoreError(
+            f"cannot write {path}: {error.strerror or error}; give another --out or free some space"
+        ) from error
+    finally:
+        beside.unlink(missing_ok=True)

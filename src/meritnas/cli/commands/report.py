@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from meritnas.cli import options as opt
+from meritnas.cli.exit_codes import plain_outcome
+from meritnas.cli.messages import say
+from meritnas.errors import StoreError
+
+
+def report(
+    run: opt.ShownRun,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An HTML file.", show_default="RUN/report.html"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the --out file.")] = False,
+) -> None:
+    """Write one HTML page about a run, finished or not, to open in a browser.
+
+    It shows the network, the limits, learning curves, how every decision was made, and the command
+    that repeats the run. It needs no network connection and no other file.
+    """
+    with plain_outcome(lambda: "nothing was written"):
+        if out is not None and out.exists() and not force:
+            raise StoreError(f"{out} exists already; give another --out, or --force to replace it")
+
+        from meritnas.report.page.page import write_report  # here: --help must not wait for torch
+        from meritnas.report.run_files import read_run
+
+        written = write_report(run, out)
+        for text in read_run(run).said:
+            say(f"note: {text}")
+        typer.echo(str(written))

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from meritnas.cli.messages import predict_command
+from meritnas.report.terminal.pareto_table import pareto_table
+from meritnas.report.terminal.summary import subject, summary_table
+
+
+def print_result(summary: Mapping[str, Any], *, as_json: bool) -> None:
+    """The result on standard output: one JSON object, or a table and what to do next."""
+    if as_json:
+        typer.echo(json.dumps(summary))
+        return
+    console = Console(highlight=False)
+    console.print(summary_table(summary))
+    if summary.get("pareto"):
+        console.print(pareto_table(summary["pareto"]))
+        figure = Path(summary["run"]) / "pareto.png"
+        if figure.is_file():
+            typer.echo(f"figure: {figure}")
+        if subject(summary) == "images":
+            typer.echo(f"their networks in full: {Path(summary['run']) / 'result.json'}")
+    page = Path(summary["run"]) / "report.html"
+    if page.is_file():
+        typer.echo(f"look at it: {page}")
+    command = predict_command(summary["run"], subject(summary))
+    use = "let it write" if subject(summary) == "words" else "predict"
+    typer.echo(f"{use} with: {command}")

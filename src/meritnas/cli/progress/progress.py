@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from meritnas.report.network_names import short_network
+from meritnas.report.terminal.summary import amount_text, cost_name
+
+Event = dict[str, Any]
+
+_PHASES = {"warmup": "warm-up", "joint": "searching", "frozen": "judging"}
+
+
+class Progress(Protocol):
+    """Shows how far a search or a training is, while it is entered."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    def show(self, event: Event) -> None:
+        """Show an event that has a step and a number of steps."""
+
+    def begin(self, event: Event) -> None:
+        """Show that another run of several begins, in place of the one before."""
+
+    def note(self, text: str) -> None:
+        """Show a line that stays."""
+
+
+def make_progress(*, quiet: bool) -> Progress:
+    """A bar on a terminal, lines elsewhere, nothing when quiet."""
+    from meritnas.cli.progress.bar import BarProgress
+    from meritnas.cli.progress.lines import LineProgress
+
+    if quiet:
+        return NoProgress()
+    return BarProgress() if sys.stderr.isatty() else LineProgress()
+
+
+def stage_text(event: Event) -> str:
+    """The stage that an event belongs to, in a word."""
+    if event["kind"] == "search":
+        return _PHASES.get(event["phase"], str(event["phase"]))
+    return "training"
+
+
+def detail_text(event: Event) -> str:
+    """What there is to say about an event beside how far it is.
+
+    The leader is last: where there is no room for all, its end says least.
+    """
+    if event["kind"] == "search" and event["phase"] == "warmup":
+        return "training shared weights"
+    if event["kind"] == "search":
+        leader = f"{short_network(event['leader'])} leads"
+        return ", ".join([*_sure(event), *_costs(event), leader])
+    return f"seed {event['seed']}, epoch {event['epoch']}"
+
+
+def run_text(event: Event) -> str:
+    """Which run of several it is."""
+    return f"{event['strategy']}, seed {event['seed']}"
+
+
+def _sure(event: Event) -> list[str]:
+    """How decided the beliefs are.
+
+    A policy never is entirely; where that is so, they only name the best network so far.
+    """
+    return [f"{max(0.0, 1.0 - event['entropy']):.0%} sure"] if event["entropy"] else []
+
+
+def _costs(event: Event) -> list[str]:
+    """What the leader costs, of what is allowed."""
+    return [
+        amount_text(name, cost)
+        + ("" if limit is None else f" of {amount_text(name, limit)}")
+        + f" {cost_name(name)}"
+        for name, (cost, limit) in event.get("leader_costs", {}).items()
+    ]
+
+
+class NoProgress:
+    """Shows nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
+
+    def show(self, event: Event) -> None:
+        """Nothing."""
+
+    def begin(self, event: Event) -> None:
+        """Nothing."""
+
+    def note(self, text: str) -> None:
+        """Nothing."""

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from meritnas.data.columns.distinct import Distinct, find_distinct
+
+ISO = "ISO8601"
+"""The form of 2024-03-31, 2024-03-31 17:05 and 2024-03-31T17:05:10+02:00."""
+
+_ISO = re.compile(
+    r"\d{4}-\d\d(-\d\d([T ]\d\d(:?\d\d(:?\d\d([.,]\d+)?)?)?)? ?(Z|[+-]\d\d(:?\d\d)?)?)?"
+)
+_OFFSET = re.compile(r":.*(Z|[+-]\d\d(:?\d\d)?)$")
+_DAY_MONTH = re.compile(r"\d{1,2}([/.-])\d{1,2}\1\d{4}")
+_YEAR_FIRST = re.compile(r"\d{4}([/.])\d{1,2}\1\d{1,2}")
+_NAMED = re.compile(r"\d{1,2}([ -])[A-Za-z]{3}\1\d{4}")
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+
+
+@dataclass(frozen=True)
+class Dates:
+    """A column read as dates.
+
+    Attributes:
+        times: What a clock on the wall showed, of the rows or of the different values.
+        codes: For each row the position of its time, -1 for missing; None: a time for each row.
+        form: How text was read: `ISO` or a format of `strptime`.
+        zone: The time zone of the wall; None if the column has none.
+    """
+
+    times: pd.DatetimeIndex
+    codes: np.ndarray | None
+    form: str = ISO
+    zone: str | None = None
+
+    def of(self, rows: np.ndarray | None) -> pd.DatetimeIndex:
+        """Returns the times of these rows, NaT for missing; None for all rows."""
+        if self.codes is None:
+            return self.times if rows is None else self.times[rows]
+        codes = self.codes if rows is None else self.codes[rows]
+        return self.times.take(codes, fill_value=pd.NaT)
+
+
+def find_dates(values: pd.Series, distinct: Distinct | None = None) -> Dates | str | None:
+    """Reads a column as dates if that is what it holds.
+
+    Text is dates if all of it is written in one form. With day and month in front of the year,
+    separated by / or -, the column must tell which is which: all its values can be read one way
+    and not the other. With dots the day comes first.
+
+    Args:
+        values: The column.
+        distinct: Its different values, if they are known.
+
+    Returns:
+        The dates; a sentence why they cannot be read, if they look like dates; or None.
+    """
+    direct = _direct(values)
+    if direct is not None:
+        zone = None if direct.tz is None else _zone_name(direct.tz)
+        return Dates(_on_the_wall(direct, zone), None, ISO, zone)
+    distinct = find_distinct(values) if distinct is None else distinct
+    objects = _from_objects(distinct.values)
+    if objects is not None:
+        zone = None if objects.tz is None else _zone_name(objects.tz)
+        return Dates(_on_the_wall(objects, zone), distinct.codes, ISO, zone)
+    if not distinct.values or types.infer_dtype(distinct.values) != "string":
+        return None
+    text = [str(value).strip() for value in distinct.values]
+    parsed = [(form, _parse(text, form)) for form in _forms(text[0])]
+    fitting = [(form, times) for form, times in parsed if times is not None]
+    if not fitting:
+        return None
+    form, times = fitting[0]
+    if len(fitting) > 1 and "." not in form:
+        return "day and month of its dates cannot be told apart, write them like 2024-03-31"
+    zoned = form == ISO and any(_OFFSET.search(value) for value in text)
+    return Dates(times, distinct.codes, form, "UTC" if zoned else None)
+
+
+def read_dates(values: pd.Series, form: str, zone: str | None) -> Dates | object:
+    """Reads a column as dates, text in a form that is known.
+
+    Returns:
+        The dates, or the first value that is none.
+    """
+    direct = _direct(values)
+    if direct is not None:
+        return Dates(_on_the_wall(direct, zone), None, form, zone)
+    distinct = find_distinct(values)
+    found = _from_objects(distinct.values)
+    if found is None:
+        text = [str(value).strip() for value in distinct.values]
+        found = _to_times(text, form)
+        strange = np.asarray(found.isna())
+        if strange.any():
+            return distinct.values[int(np.argmax(strange))]
+    return Dates(_on_the_wall(found, zone), distinct.codes, form, zone)
+
+
+def seconds_of(times: pd.DatetimeIndex) -> np.ndarray:
+    """Returns seconds since 1970 as float64 [n], NaN for missing."""
+    seconds = times.as_unit("us").asi8 / 1e6
+    seconds[np.asarray(times.isna())] = np.nan
+    return seconds
+
+
+def _direct(values: pd.Series) -> pd.DatetimeIndex | None:
+    """Returns a column whose type says that it holds dates."""
+    kind = values.dtype
+    if isinstance(kind, pd.PeriodDtype):
+        return pd.PeriodIndex(values).to_timestamp()
+    if types.is_datetime64_any_dtype(kind) or str(kind).startswith("date"):
+        return pd.DatetimeIndex(pd.to_datetime(values))
+    return None
+
+
+def _from_objects(values: list[object]) -> pd.DatetimeIndex | None:
+    """Returns dates that are Python or pandas objects."""
+    kind = types.infer_dtype(values) if values else ""
+    if kind == "period":
+        return pd.PeriodIndex(values).to_timestamp()
+    if kind not in ("date", "datetime", "datetime64"):
+        return None
+    try:
+        return pd.DatetimeIndex(pd.to_datetime(values))
+    except (ValueError, TypeError):
+        # Several time zones, or some without.
+        return pd.DatetimeIndex(pd.to_datetime(values, utc=True, errors="coerce"))
+
+
+def _on_the_wall(times: pd.DatetimeIndex, zone: str | None) -> pd.DatetimeIndex:
+    if times.tz is None:
+        return times
+    return times.tz_convert(zone or "UTC").tz_localize(None)
+
+
+def _zone_name(zone: object) -> str:
+    """Returns the name of a time zone if it can be found again by it, else UTC."""
+    try:
+        pd.Timestamp(0, tz=str(zone))
+    except (ValueError, TypeError, KeyError):
+        return "UTC"
+    return str(zone)
+
+
+def _forms(example: str) -> list[str]:
+    """Returns the forms that a date may be written in, by one example."""
+    if _ISO.fullmatch(example):
+        return [ISO]
+    parts = (
+        (_DAY_MONTH, ("%d{0}%m{0}%Y", "%m{0}%d{0}%Y")),
+        (_YEAR_FIRST, ("%Y{0}%m{0}%d",)),
+        (_NAMED, ("%d{0}%b{0}%Y",)),
+    )
+    for pattern, dates in parts:
+        found = pattern.match(example)
+        if found:
+            days = [date.format(found.group(1)) for date in dates]
+            return [day + time for time in _TIMES for day in days]
+    return []
+
+
+def _parse(text: list[str], form: str) -> pd.DatetimeIndex | None:
+    # Most forms fail at once, so the first few values are tried before the many.
+    for few in (text[:20], text):
+        if form == ISO and not all(_ISO.fullmatch(value) for value in few):
+            return None
+        times = _to_times(few, form)
+        if times.isna().any():
+            return None
+    return times
+
+
+def _to_times(text: list[str], form: str) -> pd.DatetimeIndex:
+    read = pd.to_datetime(
+        pd.Series(text, dtype=object), format=form, errors="coerce", utc=form == ISO
+    )
+    times = pd.DatetimeIndex(read)
+    return times if times.tz is None else times.tz_localize(None)

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from meritnas.data.columns.distinct import Distinct, find_distinct
+
+MANY_CATEGORIES = 50
+LEAST_ROWS = 3
+"""In a column of many categories, one of fewer train rows than this is rare."""
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """A column taken as one of several categories, compared as text (see `category_key`).
+
+    Attributes:
+        name: Name in the table.
+        categories: The categories that are kept, sorted; code 1 is the first of them.
+        rare: How many categories of the train rows are not kept; they share code 0 with missing
+            and unseen ones.
+        rare_share: The share of the train rows, but for missing values, with one of these.
+    """
+
+    name: str
+    categories: tuple[str, ...]
+    rare: int = 0
+    rare_share: float = 0.0
+
+    @classmethod
+    def fit(
+        cls, name: str, distinct: Distinct, rows: np.ndarray | None, most: int | None = None
+    ) -> CategoryColumn | str:
+        """Looks at the categories of the train rows.
+
+        In a column of more than `MANY_CATEGORIES`, those with fewer than `LEAST_ROWS` rows are
+        pooled in code 0: an embedding learns nothing from a row or two, and this way code 0 has
+        rows to learn from before it meets a category that is new.
+
+        Args:
+            name: Name in the table.
+            distinct: The column.
+            rows: Positions of the train rows, None for all.
+            most: Most categories to keep, the most frequent ones; None for all.
+
+        Returns:
+            The column, or why it is left out: it is all missing, constant, or nearly unique text
+            (more categories than 20 and than half of the rows), such as names.
+        """
+        counts, missing = _count(distinct, rows)
+        present = sum(counts.values())
+        if not counts:
+            return "all values are missing"
+        if len(counts) == 1 and missing == 0:
+            return f"constant, '{next(iter(counts))}' in every row"
+        if len(counts) > max(20, 0.5 * present):
+            return f"nearly unique text, {len(counts)} values in {present} rows"
+        least = LEAST_ROWS if len(counts) > MANY_CATEGORIES else 1
+        kept = [category for category, count in counts.items() if count >= least]
+        if not kept:
+            return f"rare text, none of {len(counts)} values occurs in {least} rows"
+        if most is not None and len(kept) > most:
+            # Ties by name, so that the order of the rows decides nothing.
+            kept = sorted(kept, key=lambda category: (-counts[category], category))[:most]
+        in_rows = sum(counts[category] for category in kept)
+        share = 1.0 - in_rows / present
+        return cls(name, tuple(sorted(kept)), len(counts) - len(kept), share)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> CategoryColumn:
+        """Returns the column that `to_json` gave, also of older versions."""
+        return cls(**{**value, "categories": tuple(value["categories"])})
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the column as plain JSON values."""
+        return asdict(self)
+
+    @property
+    def details(self) -> str:
+        """What was found out, for people."""
+        pooled = f", {self.rare:,} rare pooled" if self.rare else ""
+        return f"{len(self.categories):,} kept{pooled}"
+
+    def encode(self, values: pd.Series) -> np.ndarray:
+        """Returns codes [n], float32: 0 for missing, unseen or rare, 1.. for kept categories."""
+        return self._codes(find_distinct(values))
+
+    def unfamiliar(self, values: pd.Series) -> str | None:
+        """Returns a sentence if the values are mostly not like those of the train rows."""
+        distinct = find_distinct(values)
+        present = int((distinct.codes >= 0).sum())
+        if present == 0:
+            return f"column '{self.name}' has no values; all of them count as missing"
+        unseen = present - int((self._codes(distinct) > 0).sum())
+        # Where many train rows had rare categories, many new ones are nothing new.
+        if unseen <= present * (0.5 + 0.5 * self.rare_share):
+            return None
+        return (
+            f"column '{self.name}': {unseen:,} of {present:,} values are no category that was "
+            "trained on; they all count as one unknown category"
+        )
+
+    def _codes(self, distinct: Distinct) -> np.ndarray:
+        code_of = {category: code for code, category in enumerate(self.categories, 1)}
+        if set(code_of) <= {"False", "True"}:  # what one file calls true, another calls 1
+            code_of.update({"0": code_of.get("False", 0), "1": code_of.get("True", 0)})
+        codes = [code_of.get(category_key(value), 0) for value in distinct.values]
+        return distinct.spread(np.array(codes, dtype=np.float32), 0.0)
+
+
+def category_key(value: object) -> str:
+    """Returns the text that stands for a value, the same however a file happened to be parsed.
+
+    The same column may be read as integers, as floats (if a value is missing), or as text (if
+    one value is not a number), so 1, 1.0 and "1.0" are all "1", and True and "true" are "True".
+    """
+    text = str(value).strip()
+    if text.lower() in ("true", "false"):
+        return text.capitalize()
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    # Python reads "1_000" as a number, files do not mean it.
+    if not math.isfinite(number) or "_" in text:
+        return text
+    try:
+        return str(int(text))
+    except ValueError:
+        return str(int(number)) if number.is_integer() else repr(number)
+
+
+def _count(distinct: Distinct, rows: np.ndarray | None) -> tuple[dict[str, int], int]:
+    """Returns how many of the rows each category has, none of them zero, and how many lack one."""
+    codes = distinct.codes if rows is None else distinct.codes[rows]
+    counted = np.bincount(codes + 1, minlength=len(distinct.values) + 1)
+    counts: dict[str, int] = {}
+    for value, count in zip(distinct.values, counted[1:].tolist(), strict=True):
+        if count:
+            key = category_key(value)
+            counts[key] = counts.get(key, 0) + count
+    return counts, int(counted[0])

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from meritnas.data.columns.written_numbers import Mark
+from meritnas.data.files.clean_cells import MISSING, tidy_table
+from meritnas.data.files.parquet import read_parquet
+from meritnas.data.files.text_table import read_text_table
+from meritnas.errors import DataError
+
+__all__ = ["MISSING", "read_table"]
+
+_TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".data")
+_PARQUET_ENDINGS = (".parquet", ".pq")
+
+
+def read_table(
+    path: Path, skip_bad_rows: bool = False, decimal: Mark | None = None
+) -> pd.DataFrame:
+    """Reads a table from a text file (any separator, optionally gzipped) or a parquet file.
+
+    Names and text values come without surrounding blanks, and the usual spellings of a missing
+    value (see `MISSING`) are missing in the frame. Names that occur twice become a, a.1, a.2.
+
+    Args:
+        path: A file ending in .csv, .tsv, .txt or .data, each optionally .gz, or .parquet or .pq.
+        skip_bad_rows: Whether to leave out rows with more fields than the header; how many
+            there were is in `frame.attrs["skipped_rows"]`.
+        decimal: The decimal mark of numbers where the file itself does not tell (1,234 or 1.234);
+            which one was found is in `frame.attrs["decimal"]`.
+
+    Raises:
+        DataError: The file does not exist, is not a table, or has no rows.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; name one table file in it")
+    if not path.exists():
+        raise DataError(f"no file {path}; check the path")
+    name = path.name.lower()
+    if name.endswith(_PARQUET_ENDINGS):
+        frame = tidy_table(read_parquet(path))
+    elif name.removesuffix(".gz").endswith(_TEXT_ENDINGS):
+        frame = read_text_table(path, skip_bad_rows=skip_bad_rows, decimal=decimal)
+    else:
+        raise DataError(
+            f"cannot tell the format of {path} by its ending; use one of "
+            f"{', '.join(_TEXT_ENDINGS)} (or these with .gz), {', '.join(_PARQUET_ENDINGS)}"
+        )
+    if len(frame) == 0:
+        raise DataError(f"{path} has a header but no rows; a table needs data under its header")
+    return frame

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from meritnas.cost.diagram import PathLaw
+from meritnas.cost.feasible import FeasibleSet
+from meritnas.cost.reduced import cheapest
+from meritnas.errors import InfeasibleError
+from meritnas.families.family import Family
+from meritnas.space.architecture import Architecture
+from meritnas.strategy.algorithms.black_box import BlackBox
+from meritnas.strategy.algorithms.evolution import EvolutionProposer
+from meritnas.supernet.probe import Probe
+
+COST = "params"
+"""What the ladder counts."""
+
+_RUNGS = 5
+_JUDGEMENTS = 120
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A smaller limit, and the architectures that keep it and all the other limits."""
+
+    limit: int
+    feasible: FeasibleSet
+
+    @cached_property
+    def uniform(self) -> PathLaw:
+        """The law under which all of them are equally likely."""
+        return self.feasible.condition([np.zeros(size) for size in self.feasible.space.sizes])
+
+
+def ladder(family: Family, limits: Mapping[str, int]) -> list[Rung]:
+    """Limits on parameters below the run's own, largest first.
+
+    Up to five, each half of the one before or less, so that they come down close to the cheapest
+    network. Where the run's own limit is above the largest network of its space, or where there
+    is none, they start from that network.
+    """
+    rungs = []
+    for limit in _smaller(family, limits):
+        try:
+            rungs.append(Rung(limit, family.within({**limits, COST: limit})))
+        except InfeasibleError:
+            break
+    return rungs
+
+
+def no_curve(family: Family, limits: Mapping[str, int]) -> str:
+    """What a user should know where the ladder has no rung."""
+    first = _smaller(family, limits)[0]
+    return (
+        "there is no trade-off curve, as nothing smaller is left to compare with: no network that "
+        f"keeps the limits has at most {first:,} parameters, half of what is allowed or less; "
+        "raise the limit on parameters or offer smaller options"
+    )
+
+
+def _smaller(family: Family, limits: Mapping[str, int]) -> list[int]:
+    """The limits to try, largest first."""
+    terms = family.costs[COST].read_in(family.space.order)
+    levels = family.space.levels
+    least = cheapest(terms, levels)[0]
+    most = -cheapest(terms.scaled(-1, 0, terms.unit), levels)[0]
+    top = min(most, limits.get(COST, most))
+    factor = max(2.0, (top / (1.25 * least)) ** (1 / _RUNGS))
+    return [int(top / factor**k) for k in range(1, _RUNGS + 1)]
+
+
+def uniform_path(rungs: Sequence[Rung], rng: np.random.Generator) -> list[int]:
+    """The picks of a network that keeps a random rung's limit, all of those equally likely."""
+    rung = rungs[int(rng.integers(len(rungs)))]
+    found: list[int] = rung.uniform.sample(1, rng)[0].tolist()
+    return found
+
+
+def best_within(feasible: FeasibleSet, probe: Probe, seed: int) -> Architecture:
+    """The architecture with the smallest one-shot loss that evolution finds in this set."""
+    rng = np.random.default_rng([seed, 3])
+    judgements = min(_JUDGEMENTS, 2 * feasible.count())
+    box = BlackBox(feasible, EvolutionProposer(max(4, judgements // 3), 4), rng)
+    for _ in range(judgements):
+        box.judge(probe)
+    return box.derive(probe)[0]

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+
+from meritnas.data.bundle import AnyBundle
+from meritnas.data.stream import BatchStream, make_stream
+from meritnas.data.task import Task
+from meritnas.engine.ladder import ladder
+from meritnas.engine.loop import Search
+from meritnas.engine.plan import Plan, make_plan
+from meritnas.families.darts.family import DartsSpace
+from meritnas.families.family import Family
+from meritnas.families.nasbench201.family import Nasbench201Space
+from meritnas.prepare.setup import Ground
+from meritnas.settings.settings import SearchSettings
+from meritnas.space.architecture import Architecture
+from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.strategy import Strategy
+from meritnas.strategy.turns import AFTER_WEIGHTS
+from meritnas.supernet.probe import Probe
+from meritnas.supernet.supernet import Supernet, module_of
+
+_LEAST_JUDGED_ROWS = 256
+"""Rewards from few rows are mostly noise, and this many cost little more than 32."""
+
+
+def make_supernet(settings: SearchSettings, family: Family) -> Supernet:
+    """Fresh shared weights, on the device of the search."""
+    cells = settings.cells
+    if cells is None or not isinstance(family, Nasbench201Space | DartsSpace):
+        supernet: Supernet = family.supernet(settings.seed)
+    else:
+        supernet = family.supernet(
+            settings.seed, cells.supernet_channels, cells.supernet_cells, cells.partial_channels
+        )
+    module_of(supernet).to(settings.device)
+    return supernet
+
+
+def make_search(
+    settings: SearchSettings,
+    ground: Ground,
+    bundle: AnyBundle,
+    plan: Plan | None,
+    weight_steps: int,
+) -> Search:
+    """A search at its first step.
+
+    Args:
+        settings: what the user decided.
+        ground: the space and its feasible part.
+        bundle: the data, on the device that the search is to run on.
+        plan: fixed earlier, or None to make one from `weight_steps`.
+        weight_steps: how many steps train weights, warm-up included.
+    """
+    recipe = settings.recipe
+    supernet = make_supernet(settings, ground.searched)
+    train = make_stream(bundle.train, recipe.batch_size, settings.seed, recipe.augment)
+    judged_rows = recipe.batch_size
+    if settings.cells is None and settings.text is None:
+        judged_rows = max(judged_rows, _LEAST_JUDGED_ROWS)
+    valid = BatchStream(bundle.valid, judged_rows, settings.seed + 1)
+    task = bundle.task
+    probe = Probe(supernet, task.loss, train, valid, bundle.valid, task.score)
+    steps = plan.weight_steps if plan else weight_steps
+    strategy, usual = strategy_and_plan(settings, ground, task, probe, steps)
+    chosen = plan or usual
+    rng = np.random.default_rng([settings.seed, 0])
+    rungs = ladder(ground.searched, settings.limits) if settings.pareto else ()
+    price = partial(_price, ground.searched, settings.limits)
+    return Search(supernet, probe, strategy, recipe, chosen, rng, rungs, settings.seed, price)
+
+
+def strategy_and_plan(
+    settings: SearchSettings, ground: Ground, task: Task, probe: Probe, weight_steps: int
+) -> tuple[Strategy, Plan]:
+    """A fresh strategy for so many weight steps, and when it learns."""
+    longest = make_plan(
+        weight_steps, AFTER_WEIGHTS, probe.evaluation_passes, warmup_share=settings.warmup
+    )
+    problem = Problem(
+        ground.searched_feasible,
+        ground.searched.costs,
+        longest.joint,
+        settings.seed,
+        longest.frozen,
+        settings.recipe.learning_rate,
+        ground.searched.nodes,
+        ground.searched.tables,
+        task.chance_loss,
+        probe.epoch_steps,
+    )
+    strategy = make_strategy(settings.strategy, problem, settings.strategy_options)
+    plan = make_plan(
+        weight_steps,
+        strategy.turns,
+        probe.evaluation_passes,
+        probe.epoch_steps,
+        settings.warmup,
+    )
+    return strategy, plan
+
+
+def _price(
+    family: Family, limits: Mapping[str, int], architecture: Architecture
+) -> dict[str, tuple[int, int | None]]:
+    return {
+        name: (family.cost(architecture, name), limits.get(name)) for name in limits or ("params",)
+    }

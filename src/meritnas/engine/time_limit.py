@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import time
+
+from meritnas.data.bundle import AnyBundle
+from meritnas.engine.loop import Search
+from meritnas.engine.plan import Plan
+from meritnas.engine.start import make_search, strategy_and_plan
+from meritnas.prepare.setup import Ground
+from meritnas.settings.settings import SearchSettings
+
+_TRIAL = Plan(warmup=12, joint=32, frozen=24)
+_TRIAL_SHARE = 0.04
+"""Of the time given, what a phase may take in each of two trials."""
+
+_FEWEST_TRIED = 2
+_FEWEST_STEPS = 10
+_KEPT_BACK = 0.9
+"""Of the time given, this part is planned for: machines slow down, plans must still hold."""
+
+
+def weight_steps_within(
+    seconds: float, settings: SearchSettings, ground: Ground, bundle: AnyBundle
+) -> int:
+    """How many weight steps a search can take in this time, measured by taking a few.
+
+    The trial runs on a search of its own and leaves nothing behind. Where steps are slow, it takes
+    fewer of them.
+    """
+    started = time.perf_counter()
+    seconds_a_phase: dict[str, float] = {}
+    for _ in range(2):  # the first time warms caches up
+        trial = make_search(settings, ground, bundle, _TRIAL, 0)
+        with trial.own_draws():
+            seconds_a_phase = _time_phases(trial, _TRIAL_SHARE * seconds)
+    left = _KEPT_BACK * seconds - (time.perf_counter() - started)
+
+    def cost(weight_steps: int) -> float:
+        _, plan = strategy_and_plan(settings, ground, bundle.task, trial.probe, weight_steps)
+        counts = {"warmup": plan.warmup, "joint": plan.joint, "frozen": plan.frozen}
+        return sum(counts[phase] * seconds_a_phase.get(phase, 0.0) for phase in counts)
+
+    low, high = _FEWEST_STEPS, _FEWEST_STEPS
+    while cost(high * 2) <= left:
+        high *= 2
+    high *= 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if cost(middle) <= left else (low, middle)
+    return low
+
+
+def _time_phases(search: Search, allowed: float) -> dict[str, float]:
+    """Mean seconds of a step in each phase; of the frozen one, twice the longest.
+
+    Proposals from a long archive take longer than those of a short trial. Each phase ends early
+    where its steps take longer than what is allowed.
+    """
+    spent: dict[str, list[float]] = {}
+    for clock in search.plan.clocks(0):
+        before = spent.get(clock.phase, ())
+        if len(before) >= _FEWEST_TRIED and sum(before) > allowed:
+            continue
+        begin = time.perf_counter()
+        if clock.phase == "frozen" and search.strategy.turns.phase != "frozen":
+            break
+        if clock.phase == search.strategy.turns.phase:
+            search.strategy.update(search.probe, clock)
+        if clock.phase != "frozen":
+            search.weight_step(clock)
+        spent.setdefault(clock.phase, []).append(time.perf_counter() - begin)
+    means = {phase: sum(times) / len(times) for phase, times in spent.items()}
+    if "frozen" in means:
+        means["frozen"] = 2.0 * max(spent["frozen"])
+    return means

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from meritnas.errors import UsageError
+from meritnas.exporting.onnx_export import FILE as ONNX
+from meritnas.exporting.onnx_export import onnx_files
+from meritnas.exporting.preprocessing_export import preprocessing_files
+from meritnas.exporting.python_export import SOURCE, WEIGHTS, python_files
+from meritnas.exporting.torch_export import FILE as PT2
+from meritnas.exporting.torch_export import torch_files
+from meritnas.exporting.trained import Trained, load_trained
+from meritnas.exporting.writing import refuse_existing, write_together
+from meritnas.wording import did_you_mean
+
+_FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Trained], dict[str, bytes]]]] = {
+    "onnx": ((ONNX,), onnx_files),
+    "torch-export": ((PT2,), torch_files),
+    "python": ((SOURCE, WEIGHTS), python_files),
+}
+FORMS = tuple(_FORMS)
+"""What a network can be written as."""
+
+
+def export(
+    run: str | Path,
+    to: str,
+    out: str | Path | None = None,
+    force: bool = False,
+    network: str | None = None,
+) -> tuple[Path, ...]:
+    """Write a run's network in a form that needs no MeritNAS, checked against the run's own.
+
+    Args:
+        run: its folder; the search has ended.
+        to: "onnx" (`model.onnx`), "torch-export" (`model.pt2`) or "python" (`model.py` with
+            `model.safetensors`). All come with `preprocessing.json`, which says how data becomes
+            inputs and scores become answers.
+        out: a folder; None for `export` in the folder with the network's weights, which is the
+            run's own or, of another network, one in it.
+        force: whether files that are there already may be replaced.
+        network: the architecture of one on the run's trade-off curve instead, such as "16-8-8".
+
+    Returns:
+        The files.
+
+    Raises:
+        UsageError: There is no such form or network, or it cannot be written in this form.
+        StoreError: The run has no trained network, or a file is there already.
+    """
+    if to not in _FORMS:
+        raise UsageError(f"no form '{to}';{did_you_mean(to, FORMS)} there are {', '.join(FORMS)}")
+    trained = load_trained(run, network)
+    folder = trained.folder / "export" if out is None else Path(out)
+    names, make = _FORMS[to]
+    description = preprocessing_files(trained)
+    if not force:
+        refuse_existing(folder, {**dict.fromkeys(names), **description})
+    return write_together(folder, {**make(trained), **description})

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+
+import numpy as np
+import torch
+
+from meritnas.errors import UsageError
+from meritnas.exporting.graph import Graph, free_shapes, make_graph, no_graph
+from meritnas.exporting.trained import Trained
+
+FILE = "model.onnx"
+_TOLERANCE = 1e-4
+_SIZES = (1, 7)
+_TRACED = 11
+
+
+def onnx_files(trained: Trained) -> dict[str, bytes]:
+    """`model.onnx`, checked with onnxruntime: as in torch, to 1e-4, at two batch sizes.
+
+    Raises:
+        UsageError: The extra is not installed, or what ONNX makes of the network differs.
+    """
+    runtime = _runtime()
+    graph = make_graph(trained)
+    blob = _converted(graph)
+    _check(runtime, graph, blob)
+    return {FILE: blob}
+
+
+def _runtime() -> ModuleType:
+    try:
+        import onnx  # noqa: F401
+        import onnxruntime
+        import onnxscript  # noqa: F401
+    except ImportError as missing:
+        raise UsageError(
+            f"the package {missing.name} is not installed; install it with "
+            "pip install 'meritnas[onnx]'"
+        ) from missing
+    return onnxruntime
+
+
+def _converted(graph: Graph) -> bytes:
+    with _quiet():
+        try:
+            program = torch.onnx.export(
+                graph.module,
+                graph.sample(_TRACED, 0),
+                dynamo=True,
+                dynamic_shapes=free_shapes(graph),
+                input_names=graph.inputs,
+                output_names=graph.outputs,
+                external_data=False,
+                verbose=False,
+            )
+        except Exception as error:
+            raise no_graph(error, "--to torch-export or --to python") from error
+    assert program is not None
+    program.model.metadata_props.update(graph.about)
+    blob: bytes = program.model_proto.SerializeToString()
+    return blob
+
+
+def _check(runtime: ModuleType, graph: Graph, blob: bytes) -> None:
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session = runtime.InferenceSession(blob, options, providers=["CPUExecutionProvider"])
+    for seed, size in enumerate(_SIZES):
+        inputs = graph.sample(size, seed)
+        with torch.no_grad():
+            expected = graph.own(*inputs)
+        given = {name: one.numpy() for name, one in zip(graph.inputs, inputs, strict=True)}
+        for name, own, other in zip(
+            graph.outputs, expected, session.run(list(graph.outputs), given), strict=True
+        ):
+            if not np.allclose(own.numpy(), other, rtol=_TOLERANCE, atol=_TOLERANCE):
+                worst = float(np.abs(own.numpy() - other).max())
+                raise UsageError(
+                    f"the network as ONNX does not say what it says in torch: its {name} differ "
+                    f"by up to {worst:.2g}, more than {_TOLERANCE:g}; nothing was written, use "
+                    "--to torch-export or --to python"
+                )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the converter's remarks about packages that nobody needs here."""
+    logger = logging.getLogger("torch.onnx")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(before)

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from meritnas.families.family import Family
+from meritnas.prediction.predictor import Predictor, load_predictor
+from meritnas.prepare.setup import make_family
+from meritnas.settings.settings import SearchSettings
+from meritnas.space.architecture import Architecture
+from meritnas.store.run_store import RunStore
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A run's network with all that is known about it.
+
+    Attributes:
+        predictor: the network, in evaluation mode and without gradients, its encoder and its task.
+        family: the space it is from.
+        architecture: which network of that space it is.
+        folder: where its weights are: the run's own, or that of a smaller limit in it.
+    """
+
+    predictor: Predictor
+    family: Family
+    architecture: Architecture
+    folder: Path
+
+
+def load_trained(run: Path | str, network: str | None = None) -> Trained:
+    """The network of a run that has ended; an error says how to continue any other.
+
+    Args:
+        run: its folder.
+        network: the architecture of one on the run's trade-off curve instead, such as "16-8-8".
+    """
+    predictor = load_predictor(run, network)
+    predictor.module.eval().requires_grad_(False)
+    store = RunStore.open(Path(run))
+    settings = store.decode("config.json", lambda c: SearchSettings.from_json(c["settings"]))
+    family = make_family(settings, predictor.encoder, predictor.task)
+    if network is not None:
+        rows = store.read_json("result.json", "pareto")["pareto"]
+        folders = {str(row["architecture"]): str(row["folder"]) for row in rows}
+        return Trained(predictor, family, family.parse(network), store.folder / folders[network])
+    _, metadata = store.read_weights("model.safetensors")
+    own = family.as_architecture(metadata.get("architecture", ""))
+    return Trained(predictor, family, own, store.folder)

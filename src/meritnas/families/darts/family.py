@@ -1,0 +1,343 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import nn
+
+from meritnas.cost.terms import CostTerms
+from meritnas.errors import SpaceError, UsageError
+from meritnas.families.counting import multiply_adds, parameters
+from meritnas.families.darts.genotype import EDGES, NODES, CellsText, GenotypeText
+from meritnas.families.darts.network import (
+    CellPlan,
+    DartsBody,
+    DartsCell,
+    DartsNetwork,
+    MixedDartsCell,
+    auxiliary_head,
+    make_stem,
+    plan_cells,
+)
+from meritnas.families.family import Family, keep, seeded
+from meritnas.families.image_size import ImageShape, check_image
+from meritnas.families.operations import CHILD, NONE, SEARCHED, SKELETON, SKIP, make_operation
+from meritnas.space.architecture import Architecture
+from meritnas.space.decision import Decision, Option
+from meritnas.space.rule import ABSENT, PresentEdges
+from meritnas.space.space import Space
+from meritnas.supernet.gated import GatedSupernet
+from meritnas.supernet.mixed import Mixed
+
+Stem = Literal["cifar", "imagenet"]
+Variant = Literal["s1", "s2", "s3", "s4", "unique"]
+
+OPERATIONS = (
+    NONE,
+    "max_pool_3x3",
+    "avg_pool_3x3",
+    SKIP,
+    "sep_conv_3x3",
+    "sep_conv_5x5",
+    "dil_conv_3x3",
+    "dil_conv_5x5",
+)
+
+_SHORT = {
+    "s": SKIP,
+    "m": "max_pool_3x3",
+    "a": "avg_pool_3x3",
+    "c3": "sep_conv_3x3",
+    "d3": "dil_conv_3x3",
+    "d5": "dil_conv_5x5",
+}
+_S1 = (
+    "s/d3 s/d5 s/d5 s/c3 s/d3 m/s s/c3 s/c3 s/d3 s/c3 m/s s/d3 d3/d5 d3/d5",
+    "m/a m/d3 m/a m/a s/d5 m/a m/c3 s/d3 s/d5 m/a m/a s/d5 s/d5 s/d5",
+)
+"""RobustDARTS' space S1 (Zela et al. 2020): two operations an edge, normal and reduction cell."""
+
+_SAME = {
+    "s2": (SKIP, "sep_conv_3x3"),
+    "s3": (SKIP, "sep_conv_3x3"),
+    "s4": ("noise", "sep_conv_3x3"),
+}
+
+
+def darts_space(
+    classes: int = 10,
+    channels: int = 36,
+    cells: int = 20,
+    variant: Variant | None = None,
+    image: ImageShape = (3, 32, 32),
+    stem: Stem = "cifar",
+) -> DartsSpace:
+    """Cells of four nodes with two inputs each: which edges, which operations (DARTS, 2019)?
+
+    Args:
+        classes: the number of outputs; one where there are two classes.
+        channels: of the first cell; they double at a third and two thirds of the way.
+        cells: how many; all normal cells are alike and so are the two reduction cells.
+        variant: `s1` to `s4`, the small spaces of RobustDARTS; `unique`: every cell has its own
+            decisions and all 14 edges, where `none` is an operation like the others (MANAS).
+        image: (channels, height, width) of what comes in.
+        stem: `cifar` keeps the size of images, `imagenet` divides it by 8.
+    """
+    for name, value, least in (("classes", classes, 1), ("channels", channels, 2)):
+        if value < least:
+            raise SpaceError(f"{name} must be at least {least}, got {value}")
+    if cells < 3 and variant != "unique":
+        raise SpaceError(f"a normal and two reduction cells take at least 3 cells, got {cells}")
+    if cells < 1:
+        raise SpaceError(f"cells must be at least 1, got {cells}")
+    if stem not in ("cifar", "imagenet"):
+        raise SpaceError(f"the stem must be cifar or imagenet, got '{stem}'")
+    options = _options(variant, cells)
+    return DartsSpace(classes, channels, cells, variant, check_image(image), stem, options)
+
+
+def _options(variant: str | None, cells: int) -> tuple[tuple[str, ...], ...]:
+    """The operations of every edge: of each cell, or of a normal and a reduction cell."""
+    if variant == "unique":
+        return (OPERATIONS,) * (cells * len(EDGES))
+    if variant is None:
+        return (OPERATIONS,) * (2 * len(EDGES))
+    if variant == "s1":
+        return tuple(
+            (NONE, *(_SHORT[short] for short in edge.split("/")))
+            for cell in _S1
+            for edge in cell.split()
+        )
+    if variant not in _SAME:
+        raise SpaceError(f"the variant must be s1, s2, s3, s4 or unique, got '{variant}'")
+    return ((NONE, *_SAME[variant]),) * (2 * len(EDGES))
+
+
+@dataclass(frozen=True)
+class DartsSpace(Family):
+    """The family behind `darts_space`; `options` holds the operations of every edge.
+
+    In all variants but `unique` an architecture has exactly two present edges a node; `none`
+    means that an edge is absent, and in DARTS' own space and in S3 it is also an operation of
+    the mixture. The order of edges is node by node, sources ascending.
+
+    Costs, all of the child without its auxiliary head:
+        params: sum(p.numel()).
+        flops: multiply-adds of convolutions and the linear layer for one image.
+    """
+
+    classes: int
+    channels: int
+    cells: int
+    variant: Variant | None
+    image: ImageShape
+    stem: Stem
+    options: tuple[tuple[str, ...], ...]
+
+    @cached_property
+    def plans(self) -> tuple[CellPlan, ...]:
+        """Where the cells stand."""
+        return plan_cells(self.channels, self.cells, self.image, self.stem)
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """For each cell the number of its first decision."""
+        if self.variant == "unique":
+            return tuple(number * len(EDGES) for number in range(self.cells))
+        return tuple(len(EDGES) if plan.reduction else 0 for plan in self.plans)
+
+    @cached_property
+    def space(self) -> Space:
+        """One decision for each edge: its operation, or that it is absent."""
+        none = {
+            None: frozenset({"zero", ABSENT}),
+            "s3": frozenset({"zero", ABSENT}),
+            "unique": frozenset({"zero"}),
+        }.get(self.variant, frozenset({ABSENT}))
+        names = (
+            [f"cell{number + 1}." for number in range(self.cells)]
+            if self.variant == "unique"
+            else ["normal", "reduce"]
+        )
+        decisions = tuple(
+            Decision(
+                f"{names[i // len(EDGES)]}{_edge_name(i % len(EDGES))}",
+                tuple(Option(name, none if name == NONE else frozenset()) for name in row),
+            )
+            for i, row in enumerate(self.options)
+        )
+        if self.variant == "unique":
+            return Space(decisions, CellsText(self.cells))
+        groups = tuple(node + 2 for node in range(NODES)) * 2
+        return Space(decisions, GenotypeText(), PresentEdges(groups, 2))
+
+    @property
+    def nodes(self) -> tuple[tuple[int, ...], ...]:
+        """The edges into each node of each searched cell."""
+        found: dict[tuple[int, int], list[int]] = {}
+        for i in range(len(self.options)):
+            cell, edge = divmod(i, len(EDGES))
+            found.setdefault((cell, EDGES[edge][0]), []).append(i)
+        return tuple(tuple(group) for group in found.values())
+
+    @cached_property
+    def tables(self) -> tuple[tuple[int, ...], ...]:
+        """The edges of each searched cell."""
+        count = len(EDGES)
+        return tuple(tuple(range(s, s + count)) for s in range(0, len(self.options), count))
+
+    @cached_property
+    def costs(self) -> Mapping[str, CostTerms]:
+        """Every edge costs its operation in each cell that has it."""
+        with torch.device("meta"):
+            bare = self._network([NONE] * len(self.options), 0.0, auxiliary=False)
+        params = [np.zeros(len(row), dtype=np.int64) for row in self.options]
+        flops = [np.zeros(len(row), dtype=np.int64) for row in self.options]
+        known: dict[tuple[str, int, tuple[int, int, int]], tuple[int, int]] = {}
+        for plan, start in zip(self.plans, self.starts, strict=True):
+            for edge in range(len(EDGES)):
+                for k, name in enumerate(self.options[start + edge]):
+                    key = (name, plan.stride(edge), plan.edge_shape(edge))
+                    if key not in known:
+                        known[key] = _operation_costs(*key)
+                    params[start + edge][k] += known[key][0]
+                    flops[start + edge][k] += known[key][1]
+        none = (None,) * (len(self.options) - 1)
+        macs = multiply_adds(bare, self.image)
+        return {
+            "params": CostTerms(parameters(bare), tuple(params), none, "parameters"),
+            "flops": CostTerms(macs, tuple(flops), none, "multiply-adds"),
+        }
+
+    def supernet(
+        self,
+        seed: int = 0,
+        channels: int | None = None,
+        cells: int | None = None,
+        partial: int = 1,
+        pool_norm: bool = True,
+    ) -> GatedSupernet:
+        """Fresh shared weights, of a network as large as the child or smaller.
+
+        Args:
+            seed: of the initial weights.
+            channels: of the first cell; None for the child's.
+            cells: how many; None for the child's. Where every cell has its own decisions there
+                are as many as in the child.
+            partial: K of PC-DARTS: the share of channels that operations see is 1/K.
+            pool_norm: whether pooling is followed by a norm, as in DARTS' supernet; children
+                have none there.
+        """
+        if self.variant == "unique" and cells not in (None, self.cells):
+            raise SpaceError(
+                f"every cell of this space has its own decisions, so its supernet has all "
+                f"{self.cells} cells, got cells={cells}"
+            )
+        small = replace(self, channels=channels or self.channels, cells=cells or self.cells)
+        if small.cells < 3 and self.variant != "unique":
+            raise SpaceError(
+                "a supernet of a normal and two reduction cells takes at least 3 cells, got "
+                f"{small.cells}"
+            )
+        if small.channels % partial:
+            raise SpaceError(
+                f"channels must be a multiple of the {partial} parts of partial channels, "
+                f"got {small.channels}"
+            )
+        with seeded(seed):
+            mixed = [
+                MixedDartsCell(
+                    plan,
+                    [
+                        small._mixed(plan, start, edge, partial, pool_norm)
+                        for edge in range(len(EDGES))
+                    ],
+                    SEARCHED,
+                )
+                for plan, start in zip(small.plans, small.starts, strict=True)
+            ]
+            body = DartsBody(
+                make_stem(small.stem, small.image[0], small.channels, SKELETON),
+                mixed,
+                nn.Linear(NODES * small.plans[-1].channels, small.classes),
+                small.starts,
+            )
+        edges = {
+            f"cells.{number}.edges.{edge}": start + edge
+            for number, start in enumerate(small.starts)
+            for edge in range(len(EDGES))
+        }
+        return GatedSupernet(
+            body, edges, lambda picks: small.child(small.space.architecture(picks))
+        )
+
+    def _mixed(self, plan: CellPlan, start: int, edge: int, partial: int, pool_norm: bool) -> Mixed:
+        width, stride = plan.channels // partial, plan.stride(edge)
+        options: list[nn.Module | None] = []
+        for name in self.options[start + edge]:
+            if name == NONE:
+                options.append(None)
+                continue
+            operation = make_operation(name, width, stride, SEARCHED)
+            if pool_norm and "pool" in name:
+                operation = nn.Sequential(operation, SEARCHED(width))
+            options.append(operation)
+        return Mixed(options, partial, stride)
+
+    def child(
+        self,
+        architecture: Architecture | str,
+        seed: int = 0,
+        dropout: float = 0.0,
+        auxiliary: bool = False,
+    ) -> DartsNetwork:
+        """The network of one architecture; `dropout` is the rate of drop-path on its edges.
+
+        With `auxiliary` it has a second classifier, for training only.
+        """
+        found = self.as_architecture(architecture)
+        self.space.picks(found)  # complains about what is no architecture of this space
+        with seeded(seed):
+            return self._network(found.options, dropout, auxiliary=auxiliary)
+
+    def _network(self, names: Sequence[str], drop_path: float, *, auxiliary: bool) -> DartsNetwork:
+        stem = make_stem(self.stem, self.image[0], self.channels, CHILD)
+        cells = [
+            DartsCell(plan, names[start : start + len(EDGES)], drop_path)
+            for plan, start in zip(self.plans, self.starts, strict=True)
+        ]
+        output = nn.Linear(NODES * self.plans[-1].channels, self.classes)
+        after = 2 * self.cells // 3
+        head = self._auxiliary(self.plans[after]) if auxiliary else None
+        return DartsNetwork(stem, cells, output, head, after)
+
+    def _auxiliary(self, plan: CellPlan) -> nn.Module:
+        size = min(plan.height, plan.width)
+        if size < 2 or plan.height != plan.width:
+            raise UsageError(
+                "an auxiliary head reads a square map of at least 2 by 2 pixels two thirds "
+                f"through the network, here it is {plan.height} by {plan.width}; set auxiliary "
+                "to 0"
+            )
+        return auxiliary_head(NODES * plan.channels, size, self.classes, self.stem)
+
+    def restrict(self, kept: Sequence[np.ndarray]) -> DartsSpace:
+        """The same network with fewer operations to choose from."""
+        return replace(self, options=keep(self.options, kept))
+
+
+def _edge_name(edge: int) -> str:
+    node, source = EDGES[edge]
+    return f"{node + 2}<-{source}"
+
+
+def _operation_costs(name: str, stride: int, shape: tuple[int, int, int]) -> tuple[int, int]:
+    if name == NONE:
+        return 0, 0
+    with torch.device("meta"):
+        operation = make_operation(name, shape[0], stride, CHILD)
+    return parameters(operation), multiply_adds(operation, shape)

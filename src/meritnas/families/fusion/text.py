@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from meritnas.errors import SpaceError
+from meritnas.space.rule import X, Y
+from meritnas.wording import did_you_mean
+
+NONE = "none"
+EITHER = "skip"
+"""The option of an edge that feeds both inputs of its node."""
+
+FORBIDDEN = "(),:;=+<"
+"""What names of modalities may not have, because it stands between them here."""
+
+_CELL = re.compile(r"\s*(\w+)\s*\(([^(),]*),([^(),]*)\)\s*:(.*)", re.DOTALL)
+_STEP = re.compile(r"\s*(\w+)\s*=\s*(\w+)\s*\(([^(),]*),([^(),]*)\)\s*")
+
+
+@dataclass(frozen=True)
+class StepPlan:
+    """Where the decisions of a step are.
+
+    Attributes:
+        edges: the decisions on what it reads: x and y of the cell and the steps before, in order.
+        operation: the decision on its operation.
+    """
+
+    edges: tuple[int, ...]
+    operation: int
+
+
+@dataclass(frozen=True)
+class CellPlan:
+    """Where the decisions of a cell are.
+
+    Attributes:
+        edges: the decisions on what it reads: features, and then perhaps cells before, in order.
+        steps: its steps, in order.
+    """
+
+    edges: tuple[int, ...]
+    steps: tuple[StepPlan, ...]
+
+
+def plan_cells(features: int, cells: int, steps: int, unimodal_only: bool) -> tuple[CellPlan, ...]:
+    """The decisions in order: cell by cell its edges, and step by step edges and operation."""
+    found = []
+    start = 0
+    for cell in range(cells):
+        edges = tuple(range(start, start + features + (0 if unimodal_only else cell)))
+        start += len(edges)
+        own = []
+        for step in range(steps):
+            own.append(StepPlan(tuple(range(start, start + 2 + step)), start + 2 + step))
+            start += 3 + step
+        found.append(CellPlan(edges, tuple(own)))
+    return tuple(found)
+
+
+def ends(names: Sequence[str]) -> tuple[int, int]:
+    """Of the chosen options of a node's edges: which edge is x, which is y."""
+    if X in names:
+        return names.index(X), names.index(Y)
+    first, second = (i for i, name in enumerate(names) if name != NONE)
+    return first, second
+
+
+@dataclass(frozen=True)
+class FusionText:
+    """`cell1(image.0, audio.1): step1 = glu(x, y); step2 = sum(step1, x) + cell2(cell1, ...`.
+
+    Attributes:
+        plans: of the cells.
+        sources: the names of all features and cells, in order.
+        shared: whether an edge feeds both inputs; then x is always the earlier of the two.
+    """
+
+    plans: tuple[CellPlan, ...]
+    sources: tuple[str, ...]
+    shared: bool
+
+    def format(self, options: Sequence[str]) -> str:
+        """Cells joined by +, steps by ;."""
+        cells = []
+        for number, plan in enumerate(self.plans, start=1):
+            x, y = ends([options[i] for i in plan.edges])
+            steps = []
+            for count, step in enumerate(plan.steps, start=1):
+                names = _inner(count)
+                first, second = ends([options[i] for i in step.edges])
+                read = f"{names[first]}, {names[second]}"
+                steps.append(f"step{count} = {options[step.operation]}({read})")
+            read = f"{self.sources[x]}, {self.sources[y]}"
+            cells.append(f"cell{number}({read}): {'; '.join(steps)}")
+        return " + ".join(cells)
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        """The options by decision."""
+        parts = text.split("+")
+        found: dict[int, str] = {}
+        if len(parts) != len(self.plans):
+            raise self._wrong(text)
+        for number, (part, plan) in enumerate(zip(parts, self.plans, strict=True), start=1):
+            cell = _CELL.fullmatch(part)
+            if cell is None or cell[1] != f"cell{number}":
+                raise self._wrong(text)
+            sources = self.sources[: len(plan.edges)]
+            found.update(self._edges(cell[1], plan.edges, sources, (cell[2], cell[3])))
+            written = cell[4].split(";")
+            if len(written) != len(plan.steps):
+                raise self._wrong(text)
+            for count, (line, step) in enumerate(zip(written, plan.steps, strict=True), start=1):
+                match = _STEP.fullmatch(line)
+                if match is None or match[1] != f"step{count}":
+                    raise self._wrong(text)
+                name = f"cell{number}.{match[1]}"
+                found.update(self._edges(name, step.edges, _inner(count), (match[3], match[4])))
+                found[step.operation] = match[2]
+        return tuple(found[i] for i in range(len(found)))
+
+    def _edges(
+        self, name: str, edges: Sequence[int], sources: Sequence[str], read: Sequence[str]
+    ) -> dict[int, str]:
+        """The options of a node's edges by decision."""
+        chosen = []
+        for source in map(str.strip, read):
+            if source not in sources:
+                raise SpaceError(
+                    f"{name} cannot read '{source}';{did_you_mean(source, sources)} it reads two "
+                    f"of {', '.join(sources)}"
+                )
+            chosen.append(sources.index(source))
+        if chosen[0] == chosen[1]:
+            raise SpaceError(f"{name} reads two different inputs, got {read[0].strip()} twice")
+        if self.shared and chosen[0] > chosen[1]:
+            raise SpaceError(
+                f"in a space with shared inputs the earlier one comes first: write {name}"
+                f"({sources[chosen[1]]}, {sources[chosen[0]]})"
+            )
+        roles = (EITHER, EITHER) if self.shared else (X, Y)
+        names = dict.fromkeys(edges, NONE)
+        names.update(zip((edges[i] for i in chosen), roles, strict=True))
+        return names
+
+    def _wrong(self, text: str) -> SpaceError:
+        options: dict[int, str] = {}
+        for plan in self.plans:
+            for step in plan.steps:
+                options.update(self._edges("", step.edges, (X, Y), (X, Y)))
+                options[step.operation] = "sum"
+            two = self.sources[:2]
+            options.update(self._edges("", plan.edges, two, two))
+        example = self.format([options[i] for i in range(len(options))])
+        return SpaceError(f"'{text}' is no fusion network, which is written like {example}")
+
+
+def _inner(step: int) -> tuple[str, ...]:
+    """What the step of this number, from 1 on, may read."""
+    return (X, Y, *(f"step{before}" for before in range(1, step)))

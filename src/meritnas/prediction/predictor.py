@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+
+from meritnas.data.bundle import AnyEncoder
+from meritnas.data.images.encoder import ImageEncoder
+from meritnas.data.images.formats import ImageData
+from meritnas.data.images.pictures import read_pictures
+from meritnas.data.modalities.arrays import Values
+from meritnas.data.modalities.encoder import ModalityEncoder
+from meritnas.data.modalities.source import load_views
+from meritnas.data.task import Task
+from meritnas.data.texts.encoder import TextEncoder
+from meritnas.errors import StoreError, UsageError
+from meritnas.prepare.preprocessing import read_preprocessing
+from meritnas.prepare.setup import make_family
+from meritnas.settings.settings import SearchSettings
+from meritnas.store.run_store import RunStore
+from meritnas.training.train import outputs_of
+
+NewData: TypeAlias = pd.DataFrame | ImageData | np.ndarray | Mapping[str, Values]
+"""A table; pictures: a file, a folder, an array uint8 [n, h, w] or [n, h, w, channels]; or arrays
+and tables by modality."""
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A trained network with all that turns a table, or images, into answers.
+
+    Attributes:
+        encoder: a table or images -> inputs.
+        task: outputs -> answers.
+        module: inputs [n, columns] or [n, channels, h, w] -> outputs [n, outputs].
+    """
+
+    encoder: AnyEncoder
+    task: Task
+    module: nn.Module
+
+    def outputs(self, data: NewData) -> torch.Tensor:
+        """What the network says, [n, outputs]."""
+        return outputs_of(self.module, self._inputs(data))
+
+    def predict(self, data: NewData) -> np.ndarray:
+        """Labels, or numbers on the target's own scale, [n]."""
+        return self.task.labels(self.outputs(data))
+
+    def _inputs(self, data: NewData) -> torch.Tensor:
+        if isinstance(self.encoder, TextEncoder):
+            raise UsageError("this network was trained on a text; let it go on with a prompt")
+        if isinstance(self.encoder, ModalityEncoder):
+            if isinstance(data, np.ndarray | tuple):
+                raise UsageError(
+                    "this network was trained on several modalities; give a dict of arrays, a data "
+                    "frame or a file"
+                )
+            return self.encoder.transform(load_views(data, self.encoder.columns))
+        if isinstance(self.encoder, ImageEncoder):
+            if isinstance(data, pd.DataFrame | Mapping):
+                raise UsageError("this network was trained on images; give it images, not a table")
+            return self.encoder.transform(read_pictures(data, self.encoder).images)
+        if not isinstance(data, pd.DataFrame):
+            raise UsageError("this network was trained on a table; give it a data frame")
+        return torch.from_numpy(self.encoder.transform(data))
+
+    def table(self, data: NewData) -> pd.DataFrame:
+        """Predictions as a table: the answer, and for classes the probability of each."""
+        return self.answers(self.outputs(data))
+
+    def answers(self, outputs: torch.Tensor) -> pd.DataFrame:
+        """The table of what the network said."""
+        columns = {f"predicted_{self.task.target}": self.task.labels(outputs)}
+        if self.task.kind != "regression":
+            chances = self.task.probabilities(outputs).numpy()
+            for label, column in zip(self.task.classes, chances.T, strict=True):
+                columns[f"probability_{label}"] = column
+        return pd.DataFrame(columns)
+
+
+def load_predictor(run: Path | str, network: str | None = None) -> Predictor:
+    """The trained network of a run.
+
+    Args:
+        run: its folder.
+        network: the architecture of one on the run's trade-off curve instead, such as "16-8-8".
+    """
+    store = RunStore.open(Path(run))
+    encoder, task = read_preprocessing(store)
+    weights, metadata = _holder(store, network).read_weights("model.safetensors")
+    settings = store.decode("config.json", lambda c: SearchSettings.from_json(c["settings"]))
+    module = make_family(settings, encoder, task).child(metadata.get("architecture", ""))
+    try:
+        module.load_state_dict(weights)
+    except RuntimeError as error:
+        raise StoreError(
+            f"the weights in {store.folder} do not fit its network; train it anew with: "
+            f"meritnas retrain {store.folder}"
+        ) from error
+    return Predictor(encoder, task, module)
+
+
+def _holder(store: RunStore, network: str | None) -> RunStore:
+    """The folder with the weights of a network: the run's own, or one within it."""
+    if network is None:
+        return store
+    rows = store.read_json("result.json").get("pareto", [])
+    folders = {str(row["architecture"]): str(row["folder"]) for row in rows}
+    if network not in folders:
+        known = ", ".join(folders) or "none: it was made without --pareto"
+        raise UsageError(f"no network {network} on the curve of {store.folder}; there are {known}")
+    return store.inside(folders[network]) if folders[network] else store

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from meritnas.errors import UsageError, whole_number
+from meritnas.settings.augment import Augment
+from meritnas.settings.recipe import TrainRecipe
+
+
+@dataclass(frozen=True)
+class ImagePreset:
+    """All that a search on images and the training of what it found take.
+
+    Attributes:
+        search: how the supernet is trained.
+        search_epochs: passes of the supernet over its training images.
+        warmup_share: the share of these in which only weights learn.
+        supernet_channels: of the supernet's first cells.
+        supernet_cells: of the supernet; in each of three stages for `nasbench201`.
+        retrain: how the found network is trained; its `dropout` is the final rate of drop-path.
+        retrain_epochs: passes of the found network.
+        channels: of the found network's first cells.
+        cells: of the found network; in each of three stages for `nasbench201`.
+        partial: K of PC-DARTS: operations of the supernet see 1/K of the channels.
+    """
+
+    search: TrainRecipe
+    search_epochs: int
+    warmup_share: float
+    supernet_channels: int
+    supernet_cells: int
+    retrain: TrainRecipe
+    retrain_epochs: int
+    channels: int
+    cells: int
+    partial: int = 1
+
+    @property
+    def drop_path(self) -> float:
+        """The final rate of drop-path of the found network."""
+        return self.retrain.dropout or 0.0
+
+
+_CIFAR = Augment(crop=4, flip=True)
+
+_SGD = TrainRecipe(
+    "sgd",
+    learning_rate=0.1,
+    batch_size=64,
+    weight_decay=5e-4,
+    dropout=0.0,
+    averaging=0.0,
+    nesterov=True,
+    decay="gradient",
+    augment=_CIFAR,
+)
+"""What most recipes for CIFAR-10 share."""
+
+DARTS_SEARCH = replace(
+    _SGD, learning_rate=0.025, final_rate=0.001, weight_decay=3e-4, nesterov=False, clip=5.0
+)
+DARTS_RETRAIN = replace(
+    DARTS_SEARCH,
+    final_rate=0.0,
+    batch_size=96,
+    dropout=0.2,
+    auxiliary=0.4,
+    augment=replace(_CIFAR, cutout=16),
+)
+DARTS = ImagePreset(
+    search=DARTS_SEARCH,
+    search_epochs=50,
+    warmup_share=0.0,
+    supernet_channels=16,
+    supernet_cells=8,
+    retrain=DARTS_RETRAIN,
+    retrain_epochs=600,
+    channels=36,
+    cells=20,
+)
+"""DARTS on CIFAR-10 (Liu et al., 2019)."""
+
+PC_DARTS = replace(
+    DARTS,
+    search=replace(DARTS_SEARCH, learning_rate=0.1, final_rate=0.0, batch_size=256),
+    warmup_share=0.3,
+    partial=4,
+)
+"""PC-DARTS on CIFAR-10 (Xu et al., 2020): the first 15 of 50 epochs train weights."""
+
+NASBENCH201 = ImagePreset(
+    search=replace(_SGD, clip=1.0),
+    search_epochs=100,
+    warmup_share=0.5,
+    supernet_channels=16,
+    supernet_cells=5,
+    retrain=replace(_SGD, batch_size=256),
+    retrain_epochs=200,
+    channels=16,
+    cells=5,
+)
+"""The search of AdvantageNAS (Sato et al., 2021) and the training of NAS-Bench-201's own networks
+(Dong and Yang, 2020)."""
+
+_QUICK_STEPS = 1000
+_QUICK_EPOCHS = (5, 60)
+"""About so many steps for search and for retraining, within so few and so many epochs."""
+
+ImageSpace = Literal["darts", "nasbench201"]
+
+
+def image_recipe(
+    preset: Literal["quick", "paper"],
+    space: ImageSpace,
+    *,
+    images: int,
+    colour: bool = True,
+    side: int = 32,
+    partial: int = 1,
+) -> ImagePreset:
+    """How to search and train on images.
+
+    Args:
+        preset: `paper`: sizes and lengths as published for CIFAR-10, which take days on a CPU.
+            `quick`: small networks and about a thousand steps each, ours and no paper's.
+        space: the kind of network.
+        images: how many there are to train on; `quick` makes more passes over fewer.
+        colour: whether images have colours. Grey ones are not mirrored, for most of what is grey
+            has a left and a right (digits, letters, scans), and `quick` crops them less.
+        side: the shorter side of images in pixels; `quick` crops in proportion to it.
+        partial: K of PC-DARTS; above 1 the paper's search of `darts` is that of PC-DARTS.
+
+    Raises:
+        UsageError: there is no such preset or space, or a number is too small.
+    """
+    if preset not in ("quick", "paper"):
+        raise UsageError(f"the preset must be quick or paper, got '{preset}'")
+    if space not in ("darts", "nasbench201"):
+        raise UsageError(f"presets are for darts and nasbench201, got '{space}'")
+    images, side = whole_number("images", images, 1), whole_number("side", side, 1)
+    partial = whole_number("partial", partial, 1)
+    if preset == "quick":
+        found = _quick(space, images, Augment(round(side / (8 if colour else 16)), flip=colour))
+    elif space == "darts":
+        found = PC_DARTS if partial > 1 else DARTS
+    else:
+        found = NASBENCH201
+    found = replace(found, partial=partial)
+    return found if colour else _unmirrored(found)
+
+
+def _quick(space: ImageSpace, images: int, augment: Augment) -> ImagePreset:
+    recipe = replace(_SGD, clip=5.0, augment=augment)
+    epochs = math.ceil(_QUICK_STEPS / max(1, images // recipe.batch_size))
+    least, most = _QUICK_EPOCHS
+    epochs = min(most, max(least, epochs))
+    darts = space == "darts"
+    return ImagePreset(
+        search=recipe,
+        search_epochs=epochs,
+        warmup_share=0.5,
+        supernet_channels=8 if darts else 16,
+        supernet_cells=3 if darts else 1,
+        retrain=recipe,
+        retrain_epochs=epochs,
+        # Separable convolutions are slow on a CPU for what they compute; NAS-Bench-201's networks
+        # are the benchmark's own.
+        channels=8 if darts else 16,
+        cells=5,
+    )
+
+
+def _unmirrored(preset: ImagePreset) -> ImagePreset:
+    search, retrain = (
+        replace(recipe, augment=replace(recipe.augment, flip=False))
+        for recipe in (preset.search, preset.retrain)
+    )
+    return replace(preset, search=search, retrain=retrain)

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from meritnas.errors import UsageError
+from meritnas.settings.recipe import TrainRecipe
+
+
+@dataclass(frozen=True)
+class TextPreset:
+    """All that a search on a text and the training of what it found take.
+
+    Attributes:
+        search: how the supernet is trained; its batch size is the number of columns.
+        search_epochs: passes of the supernet over its training text.
+        warmup_share: the share of these in which only weights learn.
+        retrain: how the found network is trained.
+        retrain_epochs: passes of the found network.
+        width: of embeddings, state and nodes.
+    """
+
+    search: TrainRecipe
+    search_epochs: int
+    warmup_share: float
+    retrain: TrainRecipe
+    retrain_epochs: int
+    width: int
+
+
+_PLAIN_SGD = TrainRecipe(
+    "sgd",
+    learning_rate=20.0,
+    momentum=0.0,
+    batch_size=256,
+    weight_decay=0.0,
+    dropout=0.5,
+    averaging=0.0,
+    clip=0.25,
+)
+PAPER = TextPreset(
+    search=replace(_PLAIN_SGD, dropout=0.0),
+    search_epochs=30,
+    warmup_share=0.0,
+    retrain=_PLAIN_SGD,
+    retrain_epochs=100,
+    width=300,
+)
+"""AdvantageNAS on Penn Treebank (appendix E). Deviation: supernets train without dropout."""
+
+_QUICK = TrainRecipe(
+    learning_rate=0.003,
+    batch_size=32,
+    weight_decay=0.0,
+    dropout=0.3,
+    averaging=0.0,
+    clip=1.0,
+)
+_QUICK_STEPS = (1200, 2400)
+_QUICK_EPOCHS = (1, 20)
+
+
+def text_recipe(name: str, pieces: int) -> TextPreset:
+    """The preset of this name.
+
+    Args:
+        name: `quick` (minutes) or `paper`.
+        pieces: how many windows of words the training text has.
+    """
+    if name == "paper":
+        return PAPER
+    if name != "quick":
+        raise UsageError(f"the preset must be quick or paper, got '{name}'")
+    steps = max(1, pieces // _QUICK.batch_size)
+    least, most = _QUICK_EPOCHS
+    search, alone = (min(most, max(least, math.ceil(n / steps))) for n in _QUICK_STEPS)
+    return TextPreset(
+        search=replace(_QUICK, dropout=0.0),
+        search_epochs=search,
+        warmup_share=0.25,
+        retrain=_QUICK,
+        retrain_epochs=alone,
+        width=128,
+    )

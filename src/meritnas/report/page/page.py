@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from meritnas.errors import MeritNASError, StoreError
+from meritnas.report.network_names import short_network
+from meritnas.report.page.credit import (
+    alternatives_section,
+    credit_section,
+    interactions_section,
+)
+from meritnas.report.page.modalities import modalities_section, noise_section
+from meritnas.report.page.network import limits_section, network_section, summary_section
+from meritnas.report.page.search import (
+    cost_section,
+    entropy_section,
+    feasible_section,
+    finalists_section,
+    learning_section,
+    policy_section,
+    tradeoff_section,
+)
+from meritnas.report.page.section import Section
+from meritnas.report.repeat import repeat_command
+from meritnas.report.run_files import RunFiles, read_run
+from meritnas.report.run_network import RunNetwork, run_network
+from meritnas.version import __version__
+
+NAME = "report.html"
+"""The file in a run's folder."""
+
+_MAKERS: dict[str, Callable[[RunFiles, RunNetwork], Section | None]] = {
+    "summary": summary_section,
+    "limits": limits_section,
+    "network": network_section,
+    "learning": learning_section,
+    "policy": policy_section,
+    "entropy": entropy_section,
+    "feasible": feasible_section,
+    "credit": credit_section,
+    "alternatives": alternatives_section,
+    "interactions": interactions_section,
+    "modalities": modalities_section,
+    "noise": noise_section,
+    "cost": cost_section,
+    "tradeoff": tradeoff_section,
+    "finalists": finalists_section,
+}
+
+
+def report_page(folder: Path, reload_seconds: int | None = None) -> str:
+    """One HTML page about a run, finished or not, that needs nothing but itself.
+
+    Args:
+        folder: the run's.
+        reload_seconds: how often the page loads itself anew; None for never.
+    """
+    run = read_run(folder)
+    network = run_network(run)
+    sections: list[Section] = []
+    problems = list(run.problems)
+    for name, make in _MAKERS.items():
+        try:
+            section = make(run, network)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            problems.append(f"the part '{name}' could not be made ({error!r}) and was left out")
+        else:
+            sections += [section] if section is not None else []
+    sections += _last_sections(run, problems)
+    return _template().render(
+        title=_title(run),
+        sections=sections,
+        finished=run.finished,
+        reload_seconds=reload_seconds,
+        version=__version__,
+    )
+
+
+def write_report(folder: Path, out: Path | None = None) -> Path:
+    """Write a run's page to a file, by default its own; returns the file's path."""
+    path = folder / NAME if out is None else out
+    page = report_page(folder)
+    beside = path.with_name(f".partial.{path.name}")
+    try:
+        beside.write_text(page, encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        raise StoreError(
+            f"cannot write {path}: {error.strerror or error}; give another --out or free some space"
+        ) from error
+    finally:
+        beside.unlink(missing_ok=True)
+    return path
+
+
+def report_at_end(folder: Path) -> None:
+    """Write the page of a run that has ended; a finished run never fails for that."""
+    try:
+        write_report(folder)
+    except Exception as error:
+        reason = str(error) if isinstance(error, MeritNASError) else repr(error)
+        print(f"note: no report was written: {reason}", file=sys.stderr)
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html")
+
+
+def _last_sections(run: RunFiles, problems: list[str]) -> list[Section]:
+    """Notes, and how to repeat the run."""
+    found = []
+    notes = [str(note) for note in run["result"].get("notes", ())]
+    if problems or notes:
+        found.append(Section("notes", "Notes", items=(*problems, *notes)))
+    strategy = run["architecture"].get("strategy")
+    try:
+        command = repeat_command(run.config, run.network if strategy == "given" else None)
+    except (AttributeError, LookupError, TypeError):
+        command = None
+    if command is not None:
+        found.append(Section("repeat", "The same again", code=command))
+    else:
+        lead = "This run was made on data in memory; give the same data to meritnas.search again."
+        found.append(Section("repeat", "The same again", lead))
+    return found
+
+
+def _title(run: RunFiles) -> str:
+    data = run.config.get("data")
+    name = str(data.get("name", "a run")) if isinstance(data, dict) else "a run"
+    return f"{name}: {short_network(run.network)}" if run.network else name

@@ -1,0 +1,235 @@
+"""How a run found it: learning curves, beliefs, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from meritnas.report.charts.lines import Series, line_chart
+from meritnas.report.charts.score_range import score_range
+from meritnas.report.charts.shares import share_chart
+from meritnas.report.network_names import short_network
+from meritnas.report.numbers import count_text, duration_text, score_text
+from meritnas.report.page.section import Figure, Section, Table
+from meritnas.report.run_files import RunFiles
+from meritnas.report.run_network import RunNetwork
+from meritnas.report.terminal.pareto_table import BEST, NOT_BEST, point_text, score_of
+from meritnas.report.terminal.summary import metric_name
+
+SHOWN_DECISIONS = 24
+"""Charts of beliefs beyond these are folded."""
+
+_PHASES = {"warmup": "warm-up", "joint": "searching", "frozen": "judging"}
+_SEARCH_CURVES = (
+    ("train_loss", "training loss of shared weights"),
+    ("reward", "reward of what was tried"),
+    ("advantage", "advantage"),
+)
+
+
+def learning_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """Losses and rewards while searching, and the losses of every training alone."""
+    del network
+    figures = []
+    for key, words in _SEARCH_CURVES:
+        chart = line_chart(words, [Series(words, _over_steps(run, key))], "step")
+        if chart:
+            figures.append(Figure(chart, f"Search: {words}"))
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for one in run["retrain"].get("results", ()):
+        groups.setdefault(str(one["architecture"]), []).append(one)
+    for text, trainings in groups.items():
+        figures.append(_training_figure(text, trainings))
+    return Section("learning", "Learning curves", figures=tuple(figures)) if figures else None
+
+
+def policy_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """The share of every option over time, a chart for each decision."""
+    options = run["plan"].get("options")
+    if not isinstance(options, list) or not run.events:
+        return None
+    sizes = [len(names) for names in options]
+    events = [e for e in run.events if [len(row) for row in e["beliefs"]] == sizes]
+    if not events:
+        return None
+    steps = [event["step"] for event in events]
+    figures = []
+    for i, names in enumerate(options):
+        name = network.decisions[i] if i < len(network.decisions) else f"decision {i + 1}"
+        chosen = network.chosen[i] if i < len(network.chosen) else None
+        shares = [event["beliefs"][i] for event in events]
+        title = f"{name}: share of each option over the steps of the search"
+        chart = share_chart(title, steps, shares, [str(each) for each in names], chosen)
+        figures.append(Figure(chart, f"{name}: {chosen}" if chosen else name))
+    return Section(
+        "policy",
+        "How the search made up its mind",
+        "For every decision, the share of each option over the steps. "
+        + ("The option of the network is highlighted." if network.chosen else ""),
+        figures=tuple(figures[:SHOWN_DECISIONS]),
+        folded=tuple(figures[SHOWN_DECISIONS:]),
+        small=True,
+    )
+
+
+def entropy_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """How undecided the search was."""
+    del network
+    curve = Series("entropy", _over_steps(run, "entropy"))
+    chart = line_chart("Entropy of the beliefs over steps", [curve], "step", (0.0, 1.02))
+    lead = "1 where every option is as likely as the others, 0 where everything is certain."
+    return Section("entropy", "Entropy", lead, figures=(Figure(chart),)) if chart else None
+
+
+def feasible_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """The probability that a draw keeps the limits."""
+    del network
+    points = _over_steps(run, "feasible_probability")
+    small = bool(points) and max(share for _, share in points) < 0.05
+    curve = Series("probability", points)
+    title = "Probability that a draw fits, over steps"
+    chart = line_chart(title, [curve], "step", None if small else (0.0, 1.02))
+    if not chart:
+        return None
+    lead = "The probability that a network drawn decision by decision fits limits and rules."
+    return Section("feasible", "Chance that a draw fits", lead, figures=(Figure(chart),))
+
+
+def cost_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """What the search spent: passes, evaluations, seconds."""
+    del network
+    if not run.events:
+        return None
+    passes = line_chart("Passes over steps", [Series("passes", _over_steps(run, "passes"))], "step")
+    figures = [Figure(passes, "Passes of the supernet so far")] if passes else []
+    evaluations = [Series("evaluations", _over_steps(run, "evaluations"))]
+    judged = line_chart("Evaluations a step", evaluations, "step")
+    if judged:
+        figures.append(Figure(judged, "Evaluations in each judging step"))
+    seconds = run["architecture"].get("seconds")
+    facts = []
+    last = run.events[-1]["step"]
+    if seconds is not None:
+        facts.append(("search", f"{duration_text(seconds)}, {1000 * seconds / last:.1f} ms a step"))
+    if "retrain" in run["timing"]:
+        facts.append(("training alone", duration_text(run["timing"]["retrain"])))
+    return Section(
+        "cost",
+        "What it cost",
+        facts=tuple(facts),
+        figures=tuple(figures),
+        table=_phase_table(run.events, run["architecture"].get("phase_seconds", {})),
+    )
+
+
+def tradeoff_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """Score against parameters, where networks for smaller limits were found."""
+    del network
+    rows = run["result"].get("pareto")
+    if not rows:
+        return None
+    metric = next(iter(rows[0]["test"]), None)
+    label = "validation loss" if metric is None else f"test {metric_name(metric)}"
+    series = []
+    for best, words in ((True, BEST), (False, NOT_BEST)):
+        own = sorted((row for row in rows if bool(row["best"]) is best), key=lambda r: r["params"])
+        points = [(float(row["params"]), score_of(row, metric)) for row in own]
+        ranges = None
+        if metric is not None:
+            ranges = [
+                score_range(metric, score_of(row, metric), row["test_spread"][metric])
+                for row in own
+            ]
+        if own:
+            series.append(Series(words, points, not best, True, ranges, 0, joined=best))
+    chart = line_chart(f"{label} against parameters", series, "parameters", log_x=True)
+    table = Table(
+        ("at most", "network", "parameters", label, "by validation loss"),
+        tuple(
+            (
+                "no limit" if row["limit"] is None else count_text(row["limit"]),
+                short_network(str(row["architecture"])),
+                count_text(row["params"]),
+                point_text(row, metric),
+                "" if row["best"] else NOT_BEST,
+            )
+            for row in rows
+        ),
+        tuple(k for k, row in enumerate(rows) if row["best"]),
+    )
+    lead = "The validation loss decides which networks are as good as others"
+    lead += "." if metric is None else f"; shown is the {label}, which decides nothing."
+    figure = Figure(chart, f"{label} against parameters", tuple(series))
+    return Section("tradeoff", "Trade-off", lead, figures=(figure,), table=table)
+
+
+def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """Every training alone, and which network won."""
+    del network
+    results = run["retrain"].get("results", ())
+    if not results:
+        return None
+    metrics = list(results[0].get("test", {}))
+    rows = tuple(
+        (
+            short_network(str(one["architecture"])),
+            f"{one['dropout']:g}",
+            str(one["seed"]),
+            str(one.get("best_epoch", "")),
+            score_text(one["valid_loss"]),
+            *(score_text(one["test"][metric]) for metric in metrics),
+        )
+        for one in results
+    )
+    head = ("network", "dropout", "seed", "best epoch", "validation loss")
+    marked = tuple(k for k, one in enumerate(results) if one["architecture"] == run.network)
+    lead = "Each was trained from scratch; validation loss decides, the test part is only scored."
+    table = Table((*head, *(f"test {metric_name(m)}" for m in metrics)), rows, marked)
+    return Section("finalists", "Finalists", lead, table=table)
+
+
+def _over_steps(run: RunFiles, key: str) -> list[tuple[float, float]]:
+    return [(e["step"], e[key]) for e in run.events if isinstance(e.get(key), int | float)]
+
+
+def _training_figure(text: str, trainings: Sequence[Mapping[str, Any]]) -> Figure:
+    """The losses of the trainings of one network, by epoch."""
+    series = []
+    for number, one in enumerate(trainings):
+        words = f"dropout {one['dropout']:g}, seed {one['seed']}"
+        for key, part, dashed in (("train_losses", "training", True), ("valid_losses", "", False)):
+            points = list(enumerate(one.get(key, ()), start=1))
+            name = f"{words}, {part}" if part else f"{words}, validation"
+            series.append(Series(name, points, dashed, colour=number))
+    title = f"Losses of {short_network(text)} by epoch"
+    legend = tuple(each for each in series if each.points)
+    return Figure(line_chart(title, series, "epoch"), f"Training {short_network(text)}", legend)
+
+
+def _phase_table(events: Sequence[Mapping[str, Any]], seconds: Mapping[str, float]) -> Table:
+    """Steps, passes and time by phase; an event counts for the steps since the one before.
+
+    Args:
+        events: of the search.
+        seconds: of each phase; nothing while it goes on.
+    """
+    steps: dict[str, int] = {}
+    passes: dict[str, int] = {}
+    before = {"step": 0, "passes": 0}
+    for event in events:
+        phase = str(event.get("phase", "?"))
+        steps[phase] = steps.get(phase, 0) + event["step"] - before["step"]
+        spent = int(event.get("passes", before["passes"]))
+        passes[phase] = passes.get(phase, 0) + spent - before["passes"]
+        before = {"step": event["step"], "passes": spent}
+    rows = tuple(
+        (
+            _PHASES.get(phase, phase),
+            count_text(count),
+            count_text(passes[phase]),
+            f"{passes[phase] / count:.1f}" if count else "",
+            f"{1000 * seconds[phase] / count:.1f}" if count and phase in seconds else "",
+        )
+        for phase, count in steps.items()
+    )
+    return Table(("phase", "steps", "passes", "passes a step", "ms a step"), rows)

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from meritnas.report.numbers import chance_text, count_text, duration_text, score_text
+from meritnas.report.terminal.summary import metric_name
+
+
+def comparison_table(compared: Mapping[str, Any]) -> Table:
+    """Strategies, the best first; `compared` is what `meritnas compare --json` prints."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("strategy", overflow="fold")
+    score = f"test {metric_name(str(compared['metric']))}"
+    for name in (score, "mean rank", "p against the best", "passes", "time"):
+        table.add_column(name, justify="right")
+    seeds = len({run["seed"] for run in compared["runs"]})
+    for row in compared["table"]:
+        table.add_row(
+            row["strategy"],
+            score_text(row["score"], row["spread"] if seeds > 1 else None),
+            f"{row['rank']:.1f}",
+            "" if row["p"] is None else chance_text(row["p"]),
+            count_text(row["passes"]),
+            duration_text(row["seconds"]),
+        )
+    table.caption = f"means over {seeds} seeds" if seeds > 1 else "one seed"
+    if compared["differ"] is not None:
+        chance = chance_text(compared["differ"])
+        sign = "" if chance.startswith("<") else "= "
+        table.caption += f"; ranks differ by chance with p {sign}{chance} (Friedman)"
+    return table

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from meritnas.report.numbers import interval_text, score_text, signed_text
+from meritnas.report.terminal.summary import metric_name
+
+
+def use_table(explained: Mapping[str, Any]) -> Table:
+    """What each modality is worth; `explained` is what `meritnas explain --json` prints."""
+    metric = metric_name(str(explained["metric"]))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("modality", "Shapley value", "95 % interval", "alone", "without"):
+        table.add_column(name, justify="left" if name == "modality" else "right")
+    for row in explained["modalities"]:
+        table.add_row(
+            row["modality"],
+            signed_text(row["value"]),
+            interval_text(row["low"], row["high"]),
+            score_text(row["alone"]),
+            score_text(row["without"]),
+        )
+    table.caption = (
+        f"{metric} {score_text(explained['score'])} with all, "
+        f"{score_text(explained['nothing'])} with none"
+    )
+    return table
+
+
+def disturbed_table(rows: Sequence[Mapping[str, Any]], metric: str) -> Table:
+    """Scores by disturbance and modality, a column for each level."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("disturbance")
+    table.add_column("modality", overflow="fold")
+    table.add_column(f"{metric_name(metric)} at level: score", justify="left")
+    keys = dict.fromkeys((row["disturbance"], row["modality"]) for row in rows)
+    for kind, name in keys:
+        own = [row for row in rows if (row["disturbance"], row["modality"]) == (kind, name)]
+        levels = "   ".join(f"{row['level']:g}: {score_text(row['score'])}" for row in own)
+        table.add_row(kind, name, levels)
+    return table

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from meritnas.report.charts.drawing import drawing_lines, drawings, layer_widths
+from meritnas.report.page.network import summary_facts
+from meritnas.report.run_files import RunFiles
+from meritnas.report.run_network import run_network
+
+_INDENT = "  "
+
+
+def network_text(run: RunFiles, width: int) -> Text:
+    """A run's network for a terminal so many columns wide: boxes, or the nodes of its cells.
+
+    A text that is damaged is an error.
+    """
+    text = run.network
+    if text is None:
+        return Text("no network yet")
+    widths = layer_widths(text)
+    if widths is not None:
+        known = run_network(run)
+        shown = [("inputs", "?" if known.inputs is None else f"{known.inputs:,}")]
+        shown += [(f"layer {number}", f"{size:,}") for number, size in enumerate(widths, start=1)]
+        shown.append(("outputs", "?" if known.outputs is None else f"{known.outputs:,}"))
+        return Text("\n".join(_boxes(shown, width)))
+    lines = []
+    for drawing in drawings(text, str(run.settings.get("space"))):
+        lines += [drawing.title, *(_INDENT + line for line in drawing_lines(drawing))]
+    return Text("\n".join(lines or [text]))
+
+
+def facts_table(run: RunFiles) -> Table:
+    """What the network costs, its scores, and how it was found."""
+    table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in summary_facts(run):
+        unknown = name == "data" and not run.config["data"]
+        table.add_row(Text(name), Text("?" if unknown else value))
+    return table
+
+
+def _boxes(shown: Sequence[tuple[str, str]], width: int) -> list[str]:
+    """Boxes with arrows between them, names below; numbers and arrows where there is no room."""
+    wide = [max(len(name), len(number) + 4) for name, number in shown]
+    if sum(wide) + 4 * (len(wide) - 1) > width:
+        return [" -> ".join(number for _, number in shown)]
+    rows: list[list[str]] = [[], [], [], []]
+    for (name, number), room in zip(shown, wide, strict=True):
+        inner = room - 2
+        parts = (f"┌{'─' * inner}┐", f"│{number:^{inner}}│", f"└{'─' * inner}┘", f"{name:^{room}}")
+        for row, part in zip(rows, parts, strict=True):
+            row.append(part)
+    joints = ("    ", " -> ", "    ", "    ")
+    return [joint.join(row).rstrip() for joint, row in zip(joints, rows, strict=True)]

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from meritnas.report.network_names import network_lines
+from meritnas.report.numbers import count_text, duration_text, score_text, share_text
+
+_COST_NAMES = {
+    "params": "parameters",
+    "params-paper": "without embeddings",
+    "flops": "multiply-adds",
+    "size": "stored size",
+    "latency": "latency",
+}
+_METRIC_NAMES = {
+    "accuracy": "accuracy",
+    "balanced_error": "balanced error",
+    "log_loss": "log loss",
+    "roc_auc": "ROC AUC",
+    "r2": "R2",
+    "rmse": "RMSE",
+    "perplexity": "perplexity",
+    "f1_weighted": "weighted F1",
+    "f1_macro": "macro F1",
+}
+_SUBJECTS = {"table": "rows", "text": "words", "modalities": "samples", "images": "images"}
+
+
+def summary_table(summary: Mapping[str, Any]) -> Table:
+    """What a search found, for people; `summary` is what `meritnas search --json` prints."""
+    table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in summary_rows(summary):
+        style = "bold" if name == "network" else ""
+        table.add_row(Text(name), Text(value, style=style))
+    return table
+
+
+def summary_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The lines of the table: a name, and its value as text; none for what a file has lost."""
+    rows = [("network", "\n".join(network_lines(str(summary["architecture"]))))]
+    if "params" in summary and "limits" in summary:
+        rows += _cost_rows(summary)
+    if summary.get("limits") and "feasible_share" in summary:
+        rows.append(("fit the limits", _feasible_text(summary)))
+    if "test" in summary:
+        rows += _score_rows(summary)
+    if "seconds" in summary:
+        rows.append(("time", duration_text(summary["seconds"])))
+    return [*rows, ("run folder", str(summary.get("run", "?")))]
+
+
+def subject(summary: Mapping[str, Any]) -> str:
+    """What a run was made on: rows, words, samples or images."""
+    if "data_kind" in summary:
+        return _SUBJECTS[summary["data_kind"]]
+    # Runs of earlier versions say which space it was only.
+    spaces = {"tabular": "rows", "recurrent": "words", "fusion": "samples"}
+    return spaces.get(summary.get("space", "tabular"), "images")
+
+
+def metric_name(metric: str) -> str:
+    """How people write a metric."""
+    return _METRIC_NAMES.get(metric, metric)
+
+
+def cost_name(cost: str) -> str:
+    """How people call a cost."""
+    return _COST_NAMES.get(cost, cost)
+
+
+def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    limits: Mapping[str, int] = summary["limits"]
+    costs = {"params": summary["params"], **summary.get("costs", {})}
+    rows = []
+    for name, cost in costs.items():
+        label = cost_name(name)
+        if name in limits:
+            used = share_text(cost / limits[name])
+            amount, limit = amount_text(name, cost), amount_text(name, limits[name])
+            rows.append((label, f"{amount} of at most {limit} ({used})"))
+            if name == "latency":
+                measured = amount_text(name, summary["measured_latency"])
+                rows.append(("", f"by its layers; {measured} measured of the whole network"))
+        elif name == "params":
+            rows.append((label, f"{count_text(cost)} (no limit)"))
+    return rows
+
+
+def amount_text(cost: str, amount: int) -> str:
+    """A cost in the unit that its limit is given in."""
+    if cost == "size":
+        return f"{amount / 1000:,.1f} kB"
+    if cost == "latency":
+        return f"{amount / 1000:,.3f} ms"
+    return count_text(amount)
+
+
+def _feasible_text(summary: Mapping[str, Any]) -> str:
+    share = share_text(summary["feasible_share"])
+    if "feasible_count" not in summary:
+        return f"{share} of the space"
+    about = "" if summary.get("exact", True) else "at least "
+    few, many = count_text(summary["feasible_count"]), count_text(summary["space_count"])
+    return f"{about}{few} of {many} networks ({share})"
+
+
+def _score_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    seeds = int(summary.get("retrain_seeds", 1))
+    rows = []
+    for number, (metric, mean) in enumerate(summary["test"].items()):
+        spread = summary.get("test_spread", {}).get(metric) if seeds > 1 else None
+        text = score_text(mean, spread)
+        if number == 0:
+            trainings = f"{seeds} trainings" if seeds > 1 else "1 training"
+            text += f"  (held-out {subject(summary)}, {trainings})"
+        rows.append((f"test {metric_name(metric)}", text))
+        if number == 0 and seeds > 1 and metric in summary.get("test_best", {}):
+            best = score_text(summary["test_best"][metric])
+            rows.append(("", f"best of {seeds} by validation {best}"))
+    return rows

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from meritnas.data.modalities.encoder import ModalityEncoder
+from meritnas.data.modalities.noise import Noise
+from meritnas.errors import StoreError, UsageError, whole_number
+from meritnas.explanation.modality_use import Disturbed, ModalityUse, disturbed_scores, modality_use
+from meritnas.prediction.predictor import load_predictor
+from meritnas.prepare.preparation import AnyData
+from meritnas.report.charts.modality_figure import draw_modalities
+from meritnas.report.page.page import report_at_end
+from meritnas.run.job import Job
+from meritnas.store.run_store import RunStore
+from meritnas.training.metrics import main_metric
+
+_LOG = logging.getLogger(__name__)
+
+FIGURE = "modalities.png"
+TABLE = "modalities.json"
+_WEIGHTS = "model.safetensors"
+
+
+@dataclass(frozen=True)
+class ModalityExplanation:
+    """What a run's network makes of its modalities, on test samples.
+
+    Attributes:
+        metric: what its scores are.
+        use: the worth of each modality.
+        disturbed: scores under noise, and with modalities missing.
+        figure: where both are drawn.
+        network: a digest of its weights.
+    """
+
+    metric: str
+    use: ModalityUse
+    disturbed: tuple[Disturbed, ...]
+    figure: Path
+    network: str
+
+    def table(self) -> pd.DataFrame:
+        """The worth of each modality, a row for each."""
+        return pd.DataFrame(self.use.rows())
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "metric": self.metric,
+            "score": self.use.score,
+            "nothing": self.use.nothing,
+            "modalities": self.use.rows(),
+            "disturbed": [asdict(row) for row in self.disturbed],
+            "network": self.network,
+        }
+
+
+def explain_modalities(
+    run: str | Path,
+    noise: Noise | Sequence[Noise] = (),
+    data: AnyData | None = None,
+    seed: int = 0,
+) -> ModalityExplanation:
+    """Find out what a run's network makes of its modalities; the run keeps table and figure.
+
+    Scores under noise that were found earlier for the same network stay, unless found anew.
+
+    Args:
+        run: its folder; a search with the space `fusion` that has ended.
+        noise: a kind of noise to try, or several: gaussian, shot, impulse, speckle.
+        data: the data, if the search was started with data in memory.
+        seed: of noise and intervals.
+    """
+    whole_number("seed", seed, 0)
+    store = RunStore.open(Path(run))
+    if not store.has(_WEIGHTS):
+        raise StoreError(
+            f"run {store.folder} has no trained network yet; continue it with: "
+            f"meritnas search --resume {store.folder}"
+        )
+    predictor = load_predictor(run)
+    if not isinstance(predictor.encoder, ModalityEncoder):
+        raise UsageError(f"run {store.folder} has one kind of data only, no modalities to compare")
+    layout, task = predictor.encoder.layout, predictor.task
+    part = Job.reopen(store, data).bundle.test.to("cpu")
+    _LOG.info("what each modality is worth")
+    use = modality_use(predictor.module, task, part, layout, seed)
+    network = hashlib.sha256((store.folder / _WEIGHTS).read_bytes()).hexdigest()
+    kinds: Sequence[Noise] = (noise,) if isinstance(noise, str) else noise
+    found: list[Disturbed] = []
+    if kinds:
+        _LOG.info("noise and missing modalities")
+        found = disturbed_scores(predictor.module, task, part, layout, kinds, seed)
+    anew = {row.disturbance for row in found}
+    kept = [row for row in _earlier(store, network) if row.disturbance not in anew]
+    explained = ModalityExplanation(
+        main_metric(task), use, (*kept, *found), store.folder / FIGURE, network
+    )
+    plain = explained.to_json()
+    store.write_json(TABLE, plain)
+    store.write_figure(
+        FIGURE,
+        partial(draw_modalities, plain["modalities"], plain["disturbed"], explained.metric),
+    )
+    report_at_end(store.folder)
+    return explained
+
+
+def _earlier(store: RunStore, network: str) -> list[Disturbed]:
+    """The scores under noise that the run has of this network."""
+    if not store.has(TABLE):
+        return []
+    table = store.read_json(TABLE)
+    if table.get("network") != network:
+        return []
+    return store.decode(TABLE, lambda plain: [Disturbed(**row) for row in plain["disturbed"]])

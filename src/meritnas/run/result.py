@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from meritnas.explanation.network_credit import NetworkExplanation
+from meritnas.families.family import Family
+from meritnas.prediction.predictor import NewData, load_predictor
+from meritnas.report.page.page import NAME, write_report
+from meritnas.space.architecture import Architecture
+from meritnas.store.run_store import RunStore
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found.
+
+    Attributes:
+        architecture: the network that was chosen.
+        space: the space it was chosen from.
+        run: the folder with everything about the search.
+        summary: the numbers of `meritnas search --json`.
+        explain: finds out what each part of the network is worth, and what else was close.
+    """
+
+    architecture: Architecture
+    space: Family
+    run: Path
+    summary: dict[str, Any]
+    explain: Callable[[], NetworkExplanation] = field(repr=False, compare=False)
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The events of the search, in order: losses, rewards, beliefs."""
+        return RunStore.open(self.run).events()
+
+    @property
+    def report(self) -> Path:
+        """A page about the run, to open in a browser; it is written if it is not there."""
+        path = self.run / NAME
+        return path if path.is_file() else write_report(self.run)
+
+    @property
+    def test(self) -> dict[str, float]:
+        """Metric -> mean score on held-out rows over the retraining seeds."""
+        return dict(self.summary["test"])
+
+    @property
+    def module(self) -> nn.Module:
+        """The trained network: a plain torch Module for encoded rows."""
+        return load_predictor(self.run).module
+
+    def predict(self, data: NewData) -> np.ndarray:
+        """Answers for the rows of a table, or for pictures, like those that were searched on."""
+        return load_predictor(self.run).predict(data)

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from torch import Tensor, nn
+
+from meritnas.data.bundle import AnyBundle
+from meritnas.families.family import Family
+from meritnas.settings.recipe import TrainRecipe
+from meritnas.store.run_store import RunStore
+from meritnas.training.metrics import scores_on
+from meritnas.training.race import Race, Training, best_of
+from meritnas.training.train import Trained, train_child
+
+_WORTH_BEGINNING = 0.9
+"""With less than this part of a training's time left, the next one is not begun."""
+
+Listener = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Retrained:
+    """What won the race of networks trained from scratch.
+
+    Attributes:
+        race: as it was run, which is shorter than planned where the time was over.
+        architecture: the winner.
+        test: metric -> mean over the winner's trainings on the held-out test part; empty where
+            there is no such part.
+        test_spread: metric -> standard deviation over them (0 for a single one).
+        test_best: metric -> of the one with the smallest validation loss, whose weights are kept:
+            what papers report as the best of several runs.
+        results: every training: architecture, dropout, seed, losses, best epoch, test scores.
+        seconds: how long all of them took.
+    """
+
+    race: Race
+    architecture: str
+    test: dict[str, float]
+    test_spread: dict[str, float]
+    test_best: dict[str, float]
+    results: tuple[dict[str, Any], ...]
+    seconds: float = field(compare=False)
+
+
+def retrain_child(
+    family: Family,
+    race: Race,
+    bundle: AnyBundle,
+    recipe: TrainRecipe,
+    store: RunStore,
+    listen: Listener,
+    seconds: float = math.inf,
+    reserves: Sequence[str] = (),
+) -> Retrained:
+    """Run the race; the run keeps the weights of the best training.
+
+    Validation rows decide everything; the test part is only scored. Finished trainings are kept
+    in `retrain.json`, so an interrupted race goes on with the next one; the run's trained
+    network is replaced when all of them are done.
+
+    Where they take longer than `seconds` in all, because the machine has become slower since
+    the race was planned, a training ends with its epoch and the race with that training. Where
+    there is time left, `reserves` join in, unless the winner is to be trained by further seeds.
+    """
+    waiting = [text for text in reserves if text not in race.finalists]
+    results, spent = _kept(race, store)
+    store.write_json("retrain.json", {"plan": race.to_json(), "results": results})
+    while (training := race.next(results)) is not None:
+        begun = time.perf_counter()
+        end = begun + seconds - spent
+        trained = _train(training, family, race, bundle, recipe, len(results), listen, end)
+        results.append(_result(training, trained, bundle))
+        if best_of(results) is results[-1]:
+            store.write_weights(
+                "retrain.safetensors",
+                _kept_weights(trained.module),
+                {"architecture": training.architecture},
+            )
+        took = time.perf_counter() - begun
+        spent += took
+        if spent + _WORTH_BEGINNING * took > seconds:
+            race = race.cut(len(results))
+        elif waiting and len(race.seeds) == 1 and race.next(results) is None:
+            race = race.joined_by(waiting.pop(0))
+        # Apart from the results, which are the same however often the training was interrupted.
+        store.write_json("timing.json", {"retrain": spent})
+        store.write_json("retrain.json", {"plan": race.to_json(), "results": results})
+    store.rename("retrain.safetensors", "model.safetensors")
+    return summarise(race, results, spent)
+
+
+def summarise(race: Race, results: list[dict[str, Any]], seconds: float) -> Retrained:
+    """The outcome of a race that is over."""
+    winners = race.winners(results)
+    values = {name: [one["test"][name] for one in winners] for name in winners[0]["test"]}
+    return Retrained(
+        race=race,
+        architecture=winners[0]["architecture"],
+        test={name: float(np.mean(found)) for name, found in values.items()},
+        test_spread={
+            name: float(np.std(found, ddof=1)) if len(found) > 1 else 0.0
+            for name, found in values.items()
+        },
+        test_best=dict(best_of(winners)["test"]),
+        results=tuple(results),
+        seconds=seconds,
+    )
+
+
+def _kept(race: Race, store: RunStore) -> tuple[list[dict[str, Any]], float]:
+    """The trainings that an interrupted race has finished, and how long they took."""
+    if not store.has("retrain.json"):
+        return [], 0.0
+    saved = store.read_json("retrain.json", "plan", "results")
+    done = len(saved["results"]) == race.trainings and store.has("model.safetensors")
+    if saved["plan"] != race.to_json() or not (done or store.has("retrain.safetensors")):
+        return [], 0.0
+    results: list[dict[str, Any]] = saved["results"]
+    spent = float(store.read_json("timing.json", "retrain")["retrain"]) if results else 0.0
+    return results, spent
+
+
+def _train(
+    training: Training,
+    family: Family,
+    race: Race,
+    bundle: AnyBundle,
+    recipe: TrainRecipe,
+    number: int,
+    listen: Listener,
+    end: float,
+) -> Trained:
+    module = family.child(
+        training.architecture,
+        seed=training.seed,
+        dropout=training.dropout,
+        auxiliary=recipe.auxiliary > 0,
+    )
+
+    def tell(epoch: int) -> bool:
+        listen(
+            {
+                "kind": "retrain",
+                "step": number * race.epochs + epoch,
+                "steps": race.trainings * race.epochs,
+                "architecture": training.architecture,
+                "seed": training.seed,
+                "epoch": epoch,
+            }
+        )
+        return time.perf_counter() > end
+
+    return train_child(
+        module.to(bundle.train.inputs.device),
+        bundle.train,
+        bundle.valid,
+        bundle.task.loss,
+        recipe,
+        race.epochs,
+        training.seed,
+        tell,
+    )
+
+
+def _kept_weights(module: nn.Module) -> dict[str, Tensor]:
+    """A network's weights but for its auxiliary head's, which only training needs."""
+    return {
+        name: value
+        for name, value in module.state_dict().items()
+        if not name.startswith("auxiliary.")
+    }
+
+
+def _result(training: Training, trained: Trained, bundle: AnyBundle) -> dict[str, Any]:
+    test = bundle.test
+    return {
+        "architecture": training.architecture,
+        "dropout": training.dropout,
+        "seed": training.seed,
+        "valid_loss": trained.valid_loss,
+        "best_epoch": trained.best_epoch,
+        "train_losses": list(trained.train_losses),
+        "valid_losses": list(trained.valid_losses),
+        "test": scores_on(trained.module, bundle.task, test) if len(test) else {},
+    }

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from meritnas.data.bundle import make_bundle
+from meritnas.data.tables.source import load_source
+from meritnas.engine import time_limit as pace
+from meritnas.engine.start import make_search
+from meritnas.engine.time_limit import weight_steps_within
+from meritnas.prepare.setup import make_family, make_ground
+from meritnas.settings.settings import SearchSettings
+
+
+def test_time_for_estimates_is_that_of_the_search_and_not_of_a_short_trial(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A trial of 32 steps has one estimate, a search of some hundred many."""
+    seconds = {"warmup": 0.1, "joint": 0.1, "frozen": 0.4}
+    monkeypatch.setattr(pace, "_time_phases", lambda *_: seconds)
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 3)), columns=["a", "b", "c"])
+    frame["y"] = np.where(frame["a"] > 0, "u", "v")
+    bundle = make_bundle(load_source(frame, "y"), 0)
+    settings = SearchSettings(strategy="manas-ls", layers=2, widths=((2, 4), (2, 4)))
+    ground = make_ground(make_family(settings, bundle.encoder, bundle.task), {})
+    steps = weight_steps_within(100.0, settings, ground, bundle)
+    plan = make_search(settings, ground, bundle, None, steps).plan
+    assert plan.rounds > 3
+    assert 80.0 < 0.1 * plan.weight_steps + 0.4 * plan.frozen <= 90.0

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import meritnas
+from meritnas.cli.main import main
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    def run(*arguments: str | Path) -> tuple[int, str, str]:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+def test_files_are_in_the_run_unless_told_otherwise(
+    command: Command, number_run: Path, tmp_path: Path
+) -> None:
+    run = shutil.copytree(number_run, tmp_path / "run")
+    code, out, _ = command("export", run, "--to", "python")
+    names = ["model.py", "model.safetensors", "preprocessing.json"]
+    assert code == 0
+    assert out.split() == [str(run / "export" / name) for name in names]
+    code, out, _ = command("export", run, "--to", "python", "--out", tmp_path / "a/b", "--json")
+    files = [str(tmp_path / "a/b" / name) for name in names]
+    assert json.loads(out) == {"run": str(run), "to": "python", "files": files}
+    assert sorted(path.name for path in (tmp_path / "a/b").iterdir()) == names
+
+
+def test_nothing_is_replaced_unless_told_so(
+    command: Command, number_run: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "model.py").write_text("mine")
+    code, _, err = command("export", number_run, "--to", "python", "--out", tmp_path)
+    assert code == 2
+    assert "model.py exists already" in err
+    assert "--force" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["model.py"]
+    assert command("export", number_run, "--to", "python", "--out", tmp_path, "--force")[0] == 0
+    assert "class Network" in (tmp_path / "model.py").read_text()
+    (tmp_path / "model.py").unlink()
+    (tmp_path / "model.safetensors").unlink()
+    # A description that says the same is in nobody's way.
+    assert command("export", number_run, "--to", "python", "--out", tmp_path)[0] == 0
+
+
+def test_a_run_that_has_not_ended_says_how_to_continue(
+    command: Command, number_run: Path, tmp_path: Path
+) -> None:
+    run = shutil.copytree(number_run, tmp_path / "run")
+    (run / "model.safetensors").unlink()
+    code, _, err = command("export", run, "--to", "python")
+    assert code == 2
+    assert f"meritnas search --resume {run}" in err
+    assert not (run / "export").exists()
+
+
+def test_any_network_of_the_trade_off_curve(
+    command: Command, curve_run: Path, tmp_path: Path
+) -> None:
+    run = shutil.copytree(curve_run, tmp_path / "run")
+    rows = json.loads((run / "result.json").read_text())["pareto"]
+    folders = {row["architecture"]: row["folder"] for row in rows}
+    assert len(folders) >= 3
+    for network, folder in folders.items():
+        code, out, err = command("export", run, "--to", "python", "--network", network)
+        assert code == 0, err
+        source, weights, about = map(Path, out.split())
+        assert source == run / folder / "export" / "model.py"
+        assert json.loads(about.read_text())["architecture"] == network
+        found, own = load_file(weights), load_file(run / folder / "model.safetensors")
+        assert found.keys() == own.keys()
+        assert all(torch.equal(found[name], own[name]) for name in own)
+    small = rows[-1]["architecture"]
+    files = meritnas.export(run, "torch-export", tmp_path / "other", network=small)
+    assert [path.parent for path in files] == [tmp_path / "other"] * len(files)
+    program = torch.export.load(files[0])
+    params = sum(weight.numel() for weight in program.state_dict.values())
+    assert params == rows[-1]["params"] < rows[0]["params"]
+
+
+def test_a_network_that_is_not_on_the_curve(
+    command: Command, curve_run: Path, number_run: Path, tmp_path: Path
+) -> None:
+    chosen = ("--to", "python", "--out", tmp_path / "new", "--network", "2-9")
+    code, _, err = command("export", curve_run, *chosen)
+    assert code == 2
+    assert "no network 2-9" in err
+    assert json.loads((curve_run / "result.json").read_text())["pareto"][-1]["architecture"] in err
+    code, _, err = command("export", number_run, *chosen)
+    assert code == 2
+    assert "made without --pareto" in err
+    assert not (tmp_path / "new").exists()
+
+
+def test_bad_words_and_places(command: Command, number_run: Path, tmp_path: Path) -> None:
+    code, _, err = command("export", number_run, "--to", "onyx")
+    assert code == 2
+    assert "did you mean 'onnx'?" in err
+    assert "torch-export, python" in err
+    assert command("export", tmp_path / "nowhere", "--to", "python")[0] == 2
+    (tmp_path / "file").write_text("")
+    code, _, err = command("export", number_run, "--to", "python", "--out", tmp_path / "file")
+    assert code == 2
+    assert "cannot write" in err
+
+
+def test_a_full_disk_leaves_nothing_behind(
+    number_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(path: Path, content: bytes) -> int:
+        if path.name == ".model.safetensors.partial":
+            raise OSError(28, "No space left on device")
+        return before(path, content)
+
+    before = Path.write_bytes
+    monkeypatch.setattr(Path, "write_bytes", write)
+    with pytest.raises(meritnas.StoreError, match="No space left"):
+        meritnas.export(number_run, "python", tmp_path / "a" / "b")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_function_is_public_whatever_was_imported_before() -> None:
+    module = import_module("meritnas.exporting.export")
+    assert meritnas.export is module.export

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from meritnas.cost.reduced import cheapest
+from meritnas.data.bundle import Bundle, make_bundle, outline_table
+from meritnas.data.tables.source import Source, load_source
+from meritnas.families.stored_size import BYTES_A_WEIGHT
+from meritnas.families.tabular.family import TabularSpace
+from meritnas.prepare.setup import EMBEDDING_SHARE, encode_within, make_family, most_weights
+from meritnas.settings.settings import SearchSettings
+
+
+@pytest.fixture(scope="module")
+def source() -> Source:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"n": rng.normal(size=2000)})
+    frame["many"] = [f"c{i}" for i in rng.integers(0, 80, 2000)]
+    frame["few"] = rng.choice(["p", "q", "r"], 2000)
+    frame["y"] = rng.choice(["u", "v"], 2000)
+    return load_source(frame, "y")
+
+
+@pytest.fixture(scope="module")
+def bundle(source: Source) -> Bundle:
+    return make_bundle(source, 0)
+
+
+def settings_of(limits: Mapping[str, int], **further: int) -> SearchSettings:
+    return SearchSettings(limits=limits, layers=2, widths=((2, 4), (2, 4)), **further)  # type: ignore[arg-type]
+
+
+def family_of(bundle: Bundle, limits: Mapping[str, int], **further: int) -> TabularSpace:
+    return make_family(settings_of(limits, **further), bundle.encoder, bundle.task)
+
+
+def test_embeddings_take_their_share_of_a_limit_and_no_more(bundle: Bundle) -> None:
+    free = family_of(bundle, {}).inputs
+    assert max(free.embedding_widths) > 3
+    before = free.embedding_params
+    for most in (20_000, 2_000, 1_000, 500):
+        found = family_of(bundle, {"params": most}).inputs
+        assert found.embedding_params <= EMBEDDING_SHARE * most
+        assert found.embedding_params <= before
+        before = found.embedding_params
+    assert family_of(bundle, {"params": 20_000}).inputs == free
+    assert family_of(bundle, {"flops": 50}).inputs == free  # which embeddings do not use
+    size = family_of(bundle, {}).header_bytes + 1_000 * BYTES_A_WEIGHT
+    in_bytes = family_of(bundle, {"size": size}).inputs
+    assert in_bytes == family_of(bundle, {"params": 1_000}).inputs
+
+
+def test_a_width_that_was_asked_for_is_kept(bundle: Bundle, source: Source) -> None:
+    assert family_of(bundle, {"params": 500}, embedding=4).inputs.embedding_widths == (4, 4)
+    outline = outline_table(source, 0)
+    kept = encode_within(settings_of({"params": 60}, embedding=4), source, outline, "standard")
+    assert kept.encoder == bundle.encoder
+
+
+def test_the_tightest_limit_counts(bundle: Bundle) -> None:
+    family = family_of(bundle, {})
+    size = family.header_bytes + 400
+    assert most_weights(family, {}) is None
+    assert most_weights(family, {"flops": 3, "latency": 7}) is None
+    assert most_weights(family, {"params": 300, "size": size}) == 400 // BYTES_A_WEIGHT
+    assert most_weights(family, {"params": 30, "size": size}) == 30
+
+
+def test_embeddings_get_narrower_than_their_share_where_nothing_else_fits(bundle: Bundle) -> None:
+    narrowest = family_of(bundle, {}, widest_embedding=1)
+    least = cheapest(narrowest.costs["params"])[0]
+    found = family_of(bundle, {"params": least})
+    assert set(found.inputs.embedding_widths) == {1}
+    assert found.within({"params": least}).count() >= 1
+
+
+def test_a_widest_embedding_that_was_given_is_kept(bundle: Bundle) -> None:
+    wide = family_of(bundle, {"params": 10_000}).inputs
+    assert family_of(bundle, {"params": 200}, widest_embedding=wide.widest).inputs == wide
+
+
+def test_categories_are_capped_where_narrow_embeddings_are_too_many(
+    bundle: Bundle, source: Source
+) -> None:
+    outline = outline_table(source, 0)
+    loose = encode_within(settings_of({"params": 500}), source, outline, "standard")
+    assert loose.encoder == bundle.encoder
+    settings = settings_of({"params": 120})
+    tight = encode_within(settings, source, outline, "standard")
+    assert sum(bundle.encoder.cardinalities) > EMBEDDING_SHARE * 120
+    found = make_family(settings, tight.encoder, tight.task).inputs
+    assert set(found.embedding_widths) == {1}
+    assert found.embedding_params <= EMBEDDING_SHARE * 120
+    few = bundle.encoder.cardinalities[1]
+    assert tight.encoder.cardinalities[1] == few  # only what is long is cut
+    assert tight.encoder.cardinalities[0] > few
