@@ -164,7 +164,10 @@ def main() -> int:
     steps, turns = (60, 2) if args.quick else (args.steps, args.turns)
     shapes = SHAPES[2:] if args.quick else SHAPES
     rows = []
-    chosen = {inputs * batch: default_threads(inputs * batch) for inputs, batch in shapes}
+    chosen = {
+        inputs * batch: default_threads(inputs * batch) or torch.get_num_threads()
+        for inputs, batch in shapes
+    }
     for inputs, batch in shapes:
         threads = args.threads or chosen[inputs * batch]
         torch.set_num_threads(threads)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from meritnas.api import explain, resume, retrain, search, train
     from meritnas.comparison.comparison import Comparison, compare
     from meritnas.credit.shapley import ShapleyValues, shapley_values
+    from meritnas.data.tables.inputs import TableInputs
     from meritnas.errors import (
         DataError,
         InfeasibleError,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from meritnas.families.nasbench201.family import Nasbench201Space, nasbench201_space
     from meritnas.families.recurrent.family import RecurrentSpace, recurrent_space
     from meritnas.families.tabular.family import PAPER_WIDTHS, TabularSpace, tabular_space
-    from meritnas.families.tabular.inputs import TableInputs
     from meritnas.prediction.predictor import Predictor, load_predictor
     from meritnas.run.modality_explanation import ModalityExplanation, explain_modalities
     from meritnas.run.result import SearchResult
@@ -100,7 +100,7 @@ _MODULES = {
     "meritnas.families.recurrent.family": ("RecurrentSpace", "recurrent_space"),
     "meritnas.families.nasbench201.family": ("Nasbench201Space", "nasbench201_space"),
     "meritnas.families.nasbench201.benchmark": ("NASBench201Table", "nasbench201_table"),
-    "meritnas.families.tabular.inputs": ("TableInputs",),
+    "meritnas.data.tables.inputs": ("TableInputs",),
     "meritnas.families.tabular.family": ("PAPER_WIDTHS", "TabularSpace", "tabular_space"),
     "meritnas.run.result": ("SearchResult",),
     "meritnas.estimators.tables": ("NASClassifier", "NASRegressor"),

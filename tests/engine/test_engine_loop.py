@@ -149,7 +149,9 @@ def test_training_lowers_the_loss(tmp_path: Path) -> None:
     store = RunStore.create(tmp_path / "run", {})
     run_search(search, store, listen_to_nothing)
     losses = [event["train_loss"] for event in store.events()]
-    assert np.mean(losses[-20:]) < 0.8 * np.mean(losses[:10])
+    target = search.probe._held.target
+    of_knowing_nothing = float(target.var())
+    assert np.mean(losses[-20:]) < 0.8 * of_knowing_nothing
 
 
 def test_a_checkpoint_holds_the_state_after_the_last_event_before_it(

@@ -371,7 +371,8 @@ def test_nobody_gives_numbers_and_so_does_anybody(shared: bool) -> None:
         assert outputs.isfinite().all()
         if kept == 0:
             # Nothing is read, so all samples are the same.
-            assert torch.equal(outputs, outputs[:1].expand_as(outputs))
+            # Not to the last bit: where rows end, kernels add up in another order.
+            torch.testing.assert_close(outputs, outputs[:1].expand_as(outputs))
             grads = torch.autograd.grad(outputs.sum(), supernet.parameters(), allow_unused=True)
             assert all(g is None or g.isfinite().all() for g in grads)
 

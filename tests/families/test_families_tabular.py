@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from meritnas import SpaceError, TableInputs, TabularSpace, tabular_space
+from meritnas.data.tables.inputs import embedding_width
 from meritnas.families.tabular.dropout import PooledDropout
-from meritnas.families.tabular.inputs import EmbedTable, embedding_width
+from meritnas.families.tabular.embed import EmbedTable
 from meritnas.supernet.gates import mixture
 
 spaces = st.builds(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from meritnas.families.tabular.inputs import EmbedTable
+from meritnas.families.tabular.embed import EmbedTable
 
 
 def table_source(module: nn.Module) -> str:

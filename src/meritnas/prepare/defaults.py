@@ -115,7 +115,7 @@ def table_settings(rows: int, columns: int, asked: Mapping[str, Any]) -> SearchS
         found,
         usual,
         recipe=recipe,
-        threads=found.get("threads", default_threads(batch * columns)),
+        threads=found.get("threads", default_threads(batch * columns) or torch.get_num_threads()),
         widths=tabular_space(1, 1, found["layers"], found["widths"]).widths,
     )
 

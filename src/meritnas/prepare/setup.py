@@ -12,6 +12,7 @@ from meritnas.data.bundle import AnyEncoder, Bundle, Outline, encode_table
 from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.images.encoder import ImageEncoder
 from meritnas.data.modalities.encoder import ModalityEncoder
+from meritnas.data.tables.inputs import WIDEST_EMBEDDING, TableInputs, most_codes
 from meritnas.data.tables.source import Source
 from meritnas.data.task import Task
 from meritnas.data.texts.encoder import TextEncoder
@@ -21,7 +22,6 @@ from meritnas.families.fusion.family import FusionSpace, fusion_space
 from meritnas.families.recurrent.family import RecurrentSpace, recurrent_space
 from meritnas.families.stored_size import BYTES_A_WEIGHT
 from meritnas.families.tabular.family import TabularSpace, tabular_space
-from meritnas.families.tabular.inputs import WIDEST_EMBEDDING, TableInputs, most_codes
 from meritnas.plugins import is_own, load_own
 from meritnas.prepare.spaces import cell_family, check_space, own_family
 from meritnas.settings.settings import SearchSettings

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
+from meritnas.data.tables.inputs import TableInputs
 from meritnas.errors import UsageError
 from meritnas.families.darts.family import DartsSpace, Stem, Variant, darts_space
 from meritnas.families.family import Family
 from meritnas.families.image_size import ImageShape
 from meritnas.families.nasbench201.family import Nasbench201Space, nasbench201_space
-from meritnas.families.tabular.inputs import TableInputs
 from meritnas.plugins import is_own, load_own
 from meritnas.settings.settings import SearchSettings
 from meritnas.wording import did_you_mean

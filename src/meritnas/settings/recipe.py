@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-import torch
-
 from meritnas.errors import UsageError, whole_number
 from meritnas.settings.augment import Augment
 
@@ -174,6 +172,6 @@ def _epochs(usual: int, least_steps: int, steps_a_row: int, rows: int, batch_siz
     return max(usual, math.ceil(steps / max(1, rows // batch_size)))
 
 
-def default_threads(numbers_a_batch: int) -> int:
-    """One thread where batches are small: more would only wait for each other."""
-    return 1 if numbers_a_batch < 200_000 else torch.get_num_threads()
+def default_threads(numbers_a_batch: int) -> int | None:
+    """One thread where batches are small, more would only wait; None for torch's own number."""
+    return 1 if numbers_a_batch < 200_000 else None

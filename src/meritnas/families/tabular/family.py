@@ -13,12 +13,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from meritnas.cost.terms import CostTerms
+from meritnas.data.tables.inputs import TableInputs, as_table_inputs
 from meritnas.errors import SpaceError
 from meritnas.families.family import Family, keep, seeded
 from meritnas.families.latency import microseconds
 from meritnas.families.stored_size import BYTES_A_WEIGHT, header_bytes
 from meritnas.families.tabular.dropout import PooledDropout
-from meritnas.families.tabular.inputs import EmbedTable, TableInputs, as_table_inputs, check_widths
+from meritnas.families.tabular.embed import EmbedTable
+from meritnas.families.tabular.widths import check_widths
 from meritnas.settings.settings import PAPER_WIDTHS
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option

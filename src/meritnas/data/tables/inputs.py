@@ -1,12 +1,10 @@
+"""What comes into a network for tables: numbers and category codes."""
+
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-import torch
-from torch import Tensor, nn
 
 from meritnas.errors import SpaceError
 
@@ -90,67 +88,6 @@ def most_codes(cardinalities: Sequence[int], params: int) -> int:
     return most
 
 
-class EmbedTable(nn.Module):
-    """[n, numbers + category columns] -> [n, width]: numbers as they are, codes embedded.
-
-    Columns with the same embedding width share one table (each has its own rows of it), so that
-    many small columns cost one look-up.
-    """
-
-    def __init__(self, inputs: TableInputs) -> None:
-        super().__init__()
-        self.numbers = inputs.numbers
-        groups: dict[int, list[int]] = {}
-        for column, width in enumerate(inputs.embedding_widths):
-            groups.setdefault(width, []).append(column)
-        self.columns = tuple(tuple(columns) for columns in groups.values())
-        self.tables = nn.ParameterList()
-        for number, (width, columns) in enumerate(groups.items()):
-            rows = [inputs.cardinalities[column] for column in columns]
-            self.tables.append(nn.Parameter(torch.empty(sum(rows), width)))
-            starts = torch.tensor([0, *rows[:-1]]).cumsum(0)
-            self.register_buffer(f"starts{number}", starts, persistent=False)
-            picked = torch.tensor([inputs.numbers + column for column in columns])
-            self.register_buffer(f"picked{number}", picked, persistent=False)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw the embeddings anew.
-
-        Code 0, a missing or unseen category, starts at zero: where training rows never have it,
-        it stays there and says nothing, instead of something random.
-        """
-        for number, table in enumerate(self.tables):
-            nn.init.normal_(table)
-            with torch.no_grad():
-                table[getattr(self, f"starts{number}")] = 0.0
-
-    def forward(self, inputs: Tensor, tables: Sequence[Tensor] | None = None) -> Tensor:
-        """Look the codes up, in these tables or its own, and put them behind the numbers."""
-        parts = [inputs[:, : self.numbers]]
-        held = self.tables if tables is None else tables
-        for number, (columns, table) in enumerate(zip(self.columns, held, strict=True)):
-            picked, starts = getattr(self, f"picked{number}"), getattr(self, f"starts{number}")
-            codes = (inputs.index_select(1, picked).long() + starts).flatten()
-            # On a CPU the gradient of index_select takes a fifth of the time of F.embedding's.
-            parts.append(table.index_select(0, codes).view(-1, len(columns) * table.shape[1]))
-        return torch.cat(parts, dim=1)
-
-
 def as_table_inputs(inputs: int | TableInputs) -> TableInputs:
     """A plain number means that many number columns."""
     return inputs if isinstance(inputs, TableInputs) else TableInputs(inputs)
-
-
-def check_widths(widths: Sequence[int]) -> tuple[int, ...]:
-    """The widths of a layer, ascending and without repetition; an error names a bad one."""
-    try:
-        found = tuple(sorted({operator.index(width) for width in widths}))
-    except TypeError as error:
-        raise SpaceError(f"widths must be whole numbers, got {list(widths)}") from error
-    if not found or found[0] < 2:
-        raise SpaceError(
-            f"a layer needs widths of at least 2 (one unit normalised alone is always 0), "
-            f"got {list(widths)}"
-        )
-    return found

@@ -1,0 +1,177 @@
+"""The one door to data: what every kind of it (tables, images, texts, modalities) can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pandas as pd
+from torch import Tensor, nn
+
+from meritnas.data.bundle import Bundle, Outline
+from meritnas.data.task import Task
+from meritnas.settings.preset import Facts
+
+
+class Source(Protocol):
+    """Data as it was found, before anything is learned from it."""
+
+    @property
+    def name(self) -> str:
+        """A short name for reports."""
+        ...
+
+    @property
+    def location(self) -> str | None:
+        """Where it can be read again: an absolute path or a bundled name; None for memory."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over all that is in it, in hex."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know about how it was read, a sentence each."""
+        ...
+
+
+class Encoder(Protocol):
+    """Turns data into numbers, the same way for all that comes later."""
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind of data that it is for."""
+        ...
+
+    @property
+    def inputs(self) -> Any:
+        """What comes into a network, as the specs of spaces for this kind of data take it."""
+        ...
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What a user should know about the data, a sentence each."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        ...
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """What answers are wanted for.
+
+    Attributes:
+        data: as `DataKind.new_inputs` takes it.
+        names: of the rows, if they have any, such as pictures' files.
+        truth: the answers, if they are known.
+        notes: what a user should know, a sentence each.
+        counted: what the rows are called where they are counted with their truth.
+    """
+
+    data: Any
+    names: list[str] | None
+    truth: pd.Series | pd.DataFrame | None
+    notes: Sequence[str]
+    counted: str
+
+
+@dataclass(frozen=True)
+class GraphInputs:
+    """What an exported graph reads, and what turns that into the network's own inputs.
+
+    Attributes:
+        module: raw tensors -> the network's inputs.
+        free: of each input the dimensions that may be of any size, and their names.
+        sample: how many rows, seed -> random raw tensors.
+        about: what the file says about its inputs, name -> text.
+    """
+
+    module: nn.Module
+    free: dict[str, dict[int, str]]
+    sample: Callable[[int, int], tuple[Tensor, ...]]
+    about: dict[str, str]
+
+
+class DataKind(Protocol):
+    """One kind of data. A new one is a package with such an object and a line in `KINDS`."""
+
+    name: str
+    """As config.json has it: `table`, `images`, `text`, `modalities`."""
+    many: str
+    """In messages: `tables`, `images`, `texts`, `several modalities`."""
+    this: str
+    """In messages: `this is a table`, `these are images`, ..."""
+    reading: type[Any]
+    """The settings class that says how such data is read."""
+    space: str
+    """What is searched unless told otherwise."""
+    strategy: str
+    """How it is searched unless told otherwise."""
+    least_judged_rows: int
+    """Architectures are judged on at least so many rows; more cost little more here."""
+
+    def recognises(self, data: Any) -> bool:
+        """Whether data is of this kind by its looks alone."""
+        ...
+
+    def load(self, data: Any, target: str | None, reading: Any) -> Source:
+        """The data, checked."""
+        ...
+
+    def load_again(self, data: Any, kept: Mapping[str, Any], run: str) -> Source:
+        """The data of a run, by what `remembered` kept; an error names the run's folder."""
+        ...
+
+    def remembered(self, source: Any, reading: Any) -> dict[str, Any]:
+        """What a run keeps to read its data again, beside name, location and fingerprint."""
+        ...
+
+    def outline(self, source: Any, reading: Any, seed: int) -> Outline:
+        """What is predicted, and which rows are for what."""
+        ...
+
+    def facts(self, source: Any, outline: Outline, reading: Any) -> Facts:
+        """What defaults follow from."""
+        ...
+
+    def encodings(self, reading: Any) -> tuple[str, ...]:
+        """Ways to encode that are worth a trial; one where nothing is to be tried."""
+        ...
+
+    def encode(
+        self,
+        source: Any,
+        outline: Outline,
+        reading: Any,
+        *,
+        encoding: str,
+        batch_size: int,
+        most_codes: int | None = None,
+    ) -> Bundle[Any]:
+        """The data as numbers, by what the training rows say."""
+        ...
+
+    def encoder_from_json(self, found: dict[str, Any]) -> Encoder:
+        """The inverse of the encoder's `to_json`."""
+        ...
+
+    def new_inputs(self, encoder: Any, data: Any) -> Tensor:
+        """New data in memory as a network reads it."""
+        ...
+
+    def read_new(self, file: str, encoder: Any, task: Task) -> NewRows:
+        """A new file to answer for."""
+        ...
+
+    def graph_inputs(self, encoder: Any) -> GraphInputs:
+        """What an exported graph reads."""
+        ...
+
+    def description(self, encoder: Any) -> dict[str, Any]:
+        """How data becomes inputs, for whoever uses an exported network."""
+        ...

@@ -1,0 +1,122 @@
+"""The bases of specs: frozen dataclasses that say which space, or which strategy, and its options.
+
+Torch is not needed to write a spec down; it is when one is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from meritnas.errors import UsageError, whole_number
+from meritnas.settings.fields import settings_of
+
+if TYPE_CHECKING:
+    from meritnas.settings.preset import Facts, Preset
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A choice with its options.
+
+    Attributes of every one of its classes: `name`, by which it is asked for.
+    """
+
+    name: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        """Complain about what is no choice, no whole number or no yes or no."""
+        for setting in settings_of(type(self)):
+            value = getattr(self, setting.name)
+            if value is None:
+                continue
+            if setting.choices:
+                one_of(setting.name, value, setting.choices)
+            elif setting.kind is int:
+                object.__setattr__(self, setting.name, whole_number(setting.name, value))
+            elif setting.kind is bool and not isinstance(value, bool):
+                raise UsageError(f"{setting.name} must be True or False, got {value!r}")
+
+    def options(self) -> dict[str, Any]:
+        """The options that are not as they are by default, by name."""
+        usual = {setting.name: setting.default for setting in settings_of(type(self))}
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in found.items() if value != usual[name]}
+
+    def with_options(self, **changed: Any) -> Self:
+        """The same with other options."""
+        return replace(self, **changed)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: the name and all options."""
+        return {"name": self.name, **asdict(self)}
+
+
+class SpaceSpec(Spec):
+    """Which networks to search: a frozen dataclass with a field for each option.
+
+    Attributes of every one of its classes:
+        data: the kind of data that its networks read, such as `images`.
+        networks: what its networks are called in messages.
+        costs: what can be limited.
+        channels_in_parts: whether operations may see a part of the channels (PC-DARTS).
+    """
+
+    data: ClassVar[str] = ""
+    networks: ClassVar[str] = ""
+    costs: ClassVar[tuple[str, ...]] = ("params", "flops")
+    channels_in_parts: ClassVar[bool] = False
+
+    def preset(self, name: str | None, facts: Facts, partial_channels: int) -> Preset:
+        """This space with all sizes filled in, and how its networks are trained by default.
+
+        Args:
+            name: `quick` or `paper`; None for the usual one.
+            facts: what there is to learn from.
+            partial_channels: K of PC-DARTS, as the strategy usually has it.
+        """
+        raise NotImplementedError
+
+    def build(self, inputs: Any, outputs: int, limits: Mapping[str, int]) -> Any:
+        """The family of networks for these inputs.
+
+        Args:
+            inputs: what comes in, as the data's encoder describes it.
+            outputs: how many numbers come out.
+            limits: what networks may cost; sizes that are left open follow from them.
+        """
+        raise NotImplementedError
+
+    def supernet(self, family: Any, seed: int) -> Any:
+        """Fresh shared weights, as large as this spec says."""
+        return family.supernet(seed)
+
+    def most_codes(self, family: Any, limits: Mapping[str, int]) -> int | None:
+        """How many categories a column may keep within the limits; None for all."""
+        del family, limits
+        return None
+
+    def of_architecture(self, text: str) -> Self:
+        """The space with sizes as an architecture's text has them, where nobody gave others."""
+        del text
+        return self
+
+
+class StrategySpec(Spec):
+    """How to search: a frozen dataclass with a field for each option."""
+
+    def make(self, problem: Any) -> Any:
+        """The strategy at its first step."""
+        raise NotImplementedError
+
+    def partial_channels(self, space: str) -> int:
+        """K of PC-DARTS that this strategy has by default on a space; 1 for all channels."""
+        del space
+        return 1
+
+
+def one_of(what: str, name: Any, choices: tuple[Any, ...]) -> None:
+    """Complain about a name that is no choice."""
+    if name not in choices:
+        raise UsageError(f"{what} must be one of {', '.join(map(str, choices))}, got '{name}'")
