@@ -51,10 +51,10 @@ from meritnas.space.space import HyphenText, Space
 from meritnas.strategy.algorithms.darts import INITIAL_SPREAD, Softmax
 from meritnas.strategy.algorithms.dense import Dense
 from meritnas.strategy.algorithms.final_choice import Mode
-from meritnas.strategy.algorithms.gdas import Gdas
-from meritnas.strategy.algorithms.nasp import Nasp
+from meritnas.strategy.algorithms.gdas import GumbelPath
+from meritnas.strategy.algorithms.nasp import Proximal
 from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
-from meritnas.strategy.algorithms.proxyless import Proxyless
+from meritnas.strategy.algorithms.proxyless import TwoPaths
 from meritnas.strategy.algorithms.snas import Concrete
 from meritnas.strategy.strategy import Learnt, Strategy
 from meritnas.supernet.gates import Gates, one_path, tracked
@@ -167,7 +167,7 @@ def squared_error(outputs: Tensor, target: Tensor, weights: Tensor | None) -> Te
     return F.mse_loss(outputs[:, 0], target)
 
 
-class BareGdas(Gdas):
+class BareGdas(GumbelPath):
     """GDAS as released: all options get a gradient, those that do not run by their bare gates."""
 
     def update(self, probe: Probe, clock: Clock) -> Learnt | None:
@@ -192,7 +192,7 @@ def policy(initial: np.ndarray | None = None) -> Policy:
 
 def credited(credit: Callable[[], Credit], samples: int = 1) -> Make:
     return lambda rng: PolicyGradient(
-        policy(), FEASIBLE, Unrestricted(), credit(), Mode(), rng, samples
+        policy(), FEASIBLE, rng, Mode(), Unrestricted(), credit(), samples
     )
 
 
@@ -224,14 +224,14 @@ METHODS = (
     Method("REINFORCE", credited(lambda: WholeReward(baseline=MovingAverage(0.95))), "1 path"),
     Method("PARSEC", credited(Importance, 8), "1 path"),
     Method("PARSEC, released code", credited(lambda: Importance("code"), 8), "1 path", True),
-    Method("GDAS", lambda rng: Gdas(policy(), FEASIBLE, Mode(), rng), "1 path"),
+    Method("GDAS", lambda rng: GumbelPath(policy(), FEASIBLE, rng, Mode()), "1 path"),
     Method(
         "GDAS, released code",
-        lambda rng: BareGdas(policy(), FEASIBLE, Mode(), rng),
+        lambda rng: BareGdas(policy(), FEASIBLE, rng, Mode()),
         "1 path",
         bare_gates=True,
     ),
-    Method("ProxylessNAS", lambda rng: Proxyless(policy(), FEASIBLE, rng), "2 paths"),
+    Method("ProxylessNAS", lambda rng: TwoPaths(policy(), FEASIBLE, rng), "2 paths"),
     Method(
         "DARTS", lambda rng: Dense(FEASIBLE, Softmax(policy(noise(rng)), mixable(SPACE))), "all"
     ),
@@ -240,7 +240,7 @@ METHODS = (
         lambda rng: Dense(FEASIBLE, Concrete(Softmax(policy(noise(rng)), mixable(SPACE)), rng)),
         "all",
     ),
-    Method("NASP", lambda rng: Nasp(policy(0.5 + noise(rng)), FEASIBLE, rng), "all"),
+    Method("NASP", lambda rng: Proximal(policy(0.5 + noise(rng)), FEASIBLE, rng), "all"),
 )
 
 

@@ -35,7 +35,8 @@ from meritnas.settings.recipe import TrainRecipe
 from meritnas.space.architecture import Architecture
 from meritnas.store.run_store import RunStore
 from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
-from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.catalogue import strategy_spec
+from meritnas.strategy.problem import Problem
 from meritnas.strategy.turns import WITH_WEIGHTS
 from scoreboard import Target, arguments, finish, show
 from tabular_step import TASK, made_data, make
@@ -181,7 +182,7 @@ def in_a_search(case: Case, steps: int) -> dict[str, Any]:
     building = time.perf_counter() - begin
     plan = make_plan(steps, WITH_WEIGHTS, 1)
     problem = Problem(ground.searched_feasible, ground.searched.costs, plan.joint, 0)
-    strategy = make_strategy("tabnas", problem, {})
+    strategy = strategy_spec("tabnas").make(problem)
     assert isinstance(strategy, PolicyGradient)
     assert isinstance(ground.searched, TabularSpace)
     watch = Stopwatch(strategy.law)

@@ -36,9 +36,9 @@ from meritnas.data.stream import BatchStream
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan
 from meritnas.families.darts.family import DartsSpace
-from meritnas.strategy.manas_recipes import PSEUDO_DRAWS
+from meritnas.strategy.algorithms.manas_linear import PSEUDO_DRAWS
+from meritnas.strategy.catalogue import strategy_spec
 from meritnas.strategy.problem import Problem
-from meritnas.strategy.recipes import make_strategy
 from meritnas.supernet.probe import Probe
 from scoreboard import Target, arguments, finish, show
 
@@ -71,7 +71,7 @@ def measure(case: Case) -> dict[str, Any]:
     problem = Problem(
         family.feasible(), {}, 10**4, 0, nodes=family.nodes, chance_loss=TASK.chance_loss
     )
-    strategy = make_strategy(case.strategy, problem, {})
+    strategy = strategy_spec(case.strategy).make(problem)
     plan = Plan(0, case.steps, case.steps if strategy.turns.phase == "frozen" else 0)
     search = Search(supernet, probe, strategy, RECIPE, plan, np.random.default_rng(0))
     saved: list[int] = []

@@ -51,9 +51,8 @@ from meritnas.credit.least_squares import LeastSquares
 from meritnas.policy.agents import Agents, Sampling, Softmax, Zipf, exp3_exploration, exp3_rate
 from meritnas.space.decision import Decision, Option
 from meritnas.space.space import HyphenText, Space
-from meritnas.strategy.algorithms.manas import Manas, ScaledLoss
-from meritnas.strategy.algorithms.manas_linear import ManasLinear
-from meritnas.strategy.manas_recipes import PSEUDO_DRAWS
+from meritnas.strategy.algorithms.manas import BlamedAgents, ScaledLoss
+from meritnas.strategy.algorithms.manas_linear import PSEUDO_DRAWS, RegressedAgents
 from meritnas.strategy.turns import Turns
 from scoreboard import Target, arguments, finish, show
 
@@ -166,7 +165,7 @@ class Table:
         return np.concatenate(self._played)
 
 
-Player = Manas | ManasLinear
+Player = BlamedAgents | RegressedAgents
 MakePlayer = Callable[[Game, np.random.Generator], Player]
 
 
@@ -182,8 +181,8 @@ def exp3(game: Game) -> Softmax:
     return Softmax(exp3_rate(options, game.rounds), exp3_exploration(options, game.rounds))
 
 
-def coordinated(game: Game, rng: np.random.Generator) -> Manas:
-    return Manas(
+def coordinated(game: Game, rng: np.random.Generator) -> BlamedAgents:
+    return BlamedAgents(
         agents=agents(game, exp3(game)),
         judge=ScaledLoss(1.0),
         rng=rng,
@@ -193,8 +192,8 @@ def coordinated(game: Game, rng: np.random.Generator) -> Manas:
 
 def regressing(
     those: Agents, rng: np.random.Generator, *, memory: float, adds_up: bool
-) -> ManasLinear:
-    return ManasLinear(
+) -> RegressedAgents:
+    return RegressedAgents(
         agents=those,
         regression=LeastSquares(those.feasible.space.sizes, PSEUDO_DRAWS),
         rng=rng,
@@ -207,7 +206,7 @@ def regressing(
     )
 
 
-def summing(game: Game, rng: np.random.Generator) -> ManasLinear:
+def summing(game: Game, rng: np.random.Generator) -> RegressedAgents:
     return regressing(agents(game, exp3(game)), rng, memory=0.0, adds_up=True)
 
 

@@ -39,7 +39,8 @@ from meritnas.policy.laws import Draw, Law
 from meritnas.policy.policy import Policy
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
-from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.catalogue import strategy_spec
+from meritnas.strategy.problem import Problem
 from meritnas.strategy.strategy import Strategy
 from meritnas.supernet.gates import Gates
 from meritnas.supernet.probe import Probe
@@ -137,7 +138,7 @@ class Shared:
         problem = Problem(
             self.family.feasible(), self.family.costs, plan.joint, 0, nodes=self.family.nodes
         )
-        self.strategy = make_strategy(strategy, problem, {})
+        self.strategy = strategy_spec(strategy).make(problem)
         self._watched: Any = Watched(self.strategy)
         rng = np.random.default_rng(0)
         self.search = Search(supernet, probe, self._watched, RECIPE, plan, rng)

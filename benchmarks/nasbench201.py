@@ -44,8 +44,8 @@ from meritnas.engine.plan import Plan
 from meritnas.families.nasbench201.family import Nasbench201Space
 from meritnas.settings.augment import Augment
 from meritnas.settings.recipe import TrainRecipe
+from meritnas.strategy.catalogue import strategy_spec
 from meritnas.strategy.problem import Problem
-from meritnas.strategy.recipes import make_strategy
 from meritnas.supernet.probe import Probe
 from meritnas.supernet.supernet import module_of
 from scoreboard import Target, arguments, finish, show
@@ -141,7 +141,7 @@ def make_search(
         tables=family.tables,
         chance_loss=bundle.task.chance_loss,
     )
-    strategy = make_strategy(trial.strategy, problem, options)
+    strategy = strategy_spec(trial.strategy, options).make(problem)
     rng = np.random.default_rng(trial.seed)
     return Search(supernet, probe, strategy, recipe, plan, rng)
 

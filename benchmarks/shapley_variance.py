@@ -28,7 +28,8 @@ from meritnas.data.stream import BatchStream
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan
 from meritnas.settings.recipe import TrainRecipe
-from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.catalogue import strategy_spec
+from meritnas.strategy.problem import Problem
 from meritnas.supernet.probe import Probe
 from scoreboard import Target, arguments, finish, show
 
@@ -61,7 +62,7 @@ def supernet_game(channels: int, steps: int) -> tuple[Value, int]:
         bundle.task.score,
     )
     problem = Problem(family.feasible(), family.costs, steps, 0, nodes=family.nodes)
-    mixture = make_strategy("darts-shapley-frozen", problem, {})
+    mixture = strategy_spec("darts-shapley-frozen").make(problem)
     plan = Plan(0, steps, 0)
     search = Search(supernet, probe, mixture, RECIPE, plan, np.random.default_rng(0))
     for clock in plan.clocks(0):

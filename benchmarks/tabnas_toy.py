@@ -22,7 +22,8 @@ import numpy as np
 from meritnas import tabular_space
 from meritnas.clock import Clock
 from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
-from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.catalogue import strategy_spec
+from meritnas.strategy.problem import Problem
 from scoreboard import Target, arguments, finish, show
 
 LIMIT = 25
@@ -75,9 +76,9 @@ def run(method: Method, seed: int, steps: int) -> tuple[str, str, int]:
     space = tabular_space(2, 1, 2, (2, 3, 4))
     feasible = space.feasible(max_params=LIMIT)
     problem = Problem(feasible, space.costs, steps, seed)
-    strategy = make_strategy(
-        method.strategy, problem, {"policy_rate": method.rate, "samples": 1, **method.options}
-    )
+    strategy = strategy_spec(
+        method.strategy, {"policy_rate": method.rate, "samples": 1, **method.options}
+    ).make(problem)
     assert isinstance(strategy, PolicyGradient)
     probe: Any = KnownLosses()
     used = 0

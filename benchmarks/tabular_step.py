@@ -32,7 +32,8 @@ from meritnas.prepare.setup import make_ground
 from meritnas.settings.recipe import TrainRecipe, default_threads
 from meritnas.space.architecture import Architecture
 from meritnas.store.run_store import RunStore
-from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.catalogue import strategy_spec
+from meritnas.strategy.problem import Problem
 from meritnas.strategy.turns import WITH_WEIGHTS
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.probe import Probe
@@ -133,7 +134,7 @@ def time_search(inputs: int, batch: int, steps: int, draws: str) -> dict[str, An
         ground = make_ground(family, limits)
         plan = make_plan(steps, WITH_WEIGHTS, 1)
         problem = Problem(ground.searched_feasible, ground.searched.costs, plan.joint, 0)
-        strategy = make_strategy("tabnas", problem, {"weight_draws": draws})
+        strategy = strategy_spec("tabnas", {"weight_draws": draws}).make(problem)
         assert isinstance(ground.searched, TabularSpace)
         search = make(ground.searched, strategy, plan, data, recipe)
         found = run_search(search, store, lambda _: None)[0]

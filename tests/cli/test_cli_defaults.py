@@ -8,7 +8,7 @@ import pytest
 from meritnas import api
 from meritnas.cli.commands.search import _STRATEGY_OPTIONS, search
 from meritnas.prepare.defaults import IMAGE_DEFAULTS, TABLE_DEFAULTS
-from meritnas.strategy.recipes import RECIPES
+from meritnas.strategy.catalogue import options_of, strategy_specs
 
 
 def shown_default(name: str) -> Any:
@@ -32,5 +32,5 @@ def test_the_command_line_has_every_setting_of_the_library() -> None:
 
 
 def test_the_command_line_has_every_option_of_the_strategies() -> None:
-    known = {name for recipe in RECIPES.values() for name in inspect.signature(recipe).parameters}
-    assert set(_STRATEGY_OPTIONS) == known - {"problem"}
+    known = {setting.name for name in strategy_specs() for setting in options_of(name)}
+    assert set(_STRATEGY_OPTIONS) == known

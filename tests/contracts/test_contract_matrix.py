@@ -31,7 +31,7 @@ from meritnas.prepare.setup import Ground, make_family, make_ground
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.settings import CellSettings, FusionSettings, SearchSettings, TextSettings
 from meritnas.space.architecture import Architecture
-from meritnas.strategy.recipes import RECIPES
+from meritnas.strategy.catalogue import strategy_specs
 from meritnas.supernet.gates import Gates
 from meritnas.supernet.supernet import module_of
 from meritnas.training.train import train_child
@@ -314,7 +314,7 @@ def trains(family: Family, text: str, bundle: AnyBundle) -> None:
     assert math.isfinite(trained.train_losses[0])
 
 
-@pytest.mark.parametrize("strategy", RECIPES)
+@pytest.mark.parametrize("strategy", strategy_specs())
 @pytest.mark.parametrize("space", SPACES)
 def test_every_strategy_runs_on_every_space(space: str, strategy: str) -> None:
     if (space, strategy) == ("tabular", "pc-darts"):

@@ -7,10 +7,10 @@ import pytest
 from strategy_contract import CHECKS, Options, new_search, settings_of
 
 from meritnas.errors import UsageError
-from meritnas.strategy.recipes import RECIPES
+from meritnas.strategy.catalogue import strategy_specs
 
 VARIANTS: tuple[tuple[str, Options], ...] = (
-    *((name, {}) for name in RECIPES if name != "pc-darts"),
+    *((name, {}) for name in strategy_specs() if name != "pc-darts"),
     ("tabnas", {"sampling": "rejection", "final": "largest"}),
     ("tabnas", {"sampling": "monte-carlo", "mc_samples": 50, "final": "mode"}),
     ("tabnas", {"sampling": "uncorrected", "final": "mode"}),

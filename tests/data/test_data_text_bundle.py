@@ -16,7 +16,8 @@ from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan
 from meritnas.errors import DataError
 from meritnas.settings.recipe import TrainRecipe
-from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.catalogue import strategy_spec
+from meritnas.strategy.problem import Problem
 from meritnas.supernet.gates import one_path
 from meritnas.supernet.probe import Probe
 from meritnas.training.metrics import main_metric, scores_on
@@ -145,7 +146,7 @@ def test_a_search_carries_the_state_in_training_only(
         space.feasible(), space.costs, 2, 0, nodes=space.nodes, chance_loss=task.chance_loss
     )
     options = {"permutations": 1} if name == "shapley" else {}
-    strategy = make_strategy(name, problem, options)
+    strategy = strategy_spec(name, options).make(problem)
     search = Search(supernet, probe, strategy, RECIPE, plan, np.random.default_rng(0))
     picks = np.array([0] * 6)
     held = probe.held_out_loss(picks)

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,13 +19,14 @@ from meritnas.data.tables.source import load_source
 from meritnas.engine.loop import Search
 from meritnas.engine.start import make_search
 from meritnas.prepare.setup import make_family, make_ground
+from meritnas.settings.fields import Setting
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.settings import SearchSettings
 from meritnas.strategy.algorithms.pace import PACES
-from meritnas.strategy.recipes import RECIPES
+from meritnas.strategy.catalogue import options_of, strategy_specs
 
 PAGE = (Path(__file__).parents[2] / "docs" / "strategies.md").read_text()
-ON_TABLES = [name for name in RECIPES if name != "pc-darts"]
+ON_TABLES = [name for name in strategy_specs() if name != "pc-darts"]
 STEPS = 16
 """After which strategies that learn from 8 or 16 networks at once have learnt from as many."""
 
@@ -57,9 +57,8 @@ def first_table() -> dict[str, tuple[str, str, str]]:
     return {name: (family, passes, limits) for name, _, family, passes, limits in rows}
 
 
-def parameters(name: str) -> dict[str, inspect.Parameter]:
-    found = inspect.signature(RECIPES[name]).parameters
-    return {key: value for key, value in found.items() if key != "problem"}
+def options(name: str) -> dict[str, Setting]:
+    return {setting.name: setting for setting in options_of(name)}
 
 
 def agrees(text: str, default: Any) -> bool:
@@ -74,11 +73,11 @@ def agrees(text: str, default: Any) -> bool:
 
 def test_every_strategy_has_a_section_and_a_row_of_its_own() -> None:
     headings = re.findall(r"^#+ .*`.*$", PAGE, flags=re.MULTILINE)
-    assert sorted(headings) == sorted(f"### `{name}`" for name in RECIPES)
+    assert sorted(headings) == sorted(f"### `{name}`" for name in strategy_specs())
     assert list(first_table()) == list(sections())
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", strategy_specs())
 def test_a_section_has_a_formula_and_advice(name: str) -> None:
     text = sections()[name]
     assert "```text\n" in text
@@ -94,22 +93,21 @@ def test_every_option_on_the_page_is_one_of_the_search() -> None:
     assert said <= known
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", strategy_specs())
 def test_the_table_of_options_is_the_library_s(name: str) -> None:
-    rows, known = option_rows(name), parameters(name)
+    rows, known = option_rows(name), options(name)
     assert list(rows) == list(known)
     wrong = {key: rows[key][0] for key in rows if not agrees(rows[key][0], known[key].default)}
     assert not wrong
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", strategy_specs())
 def test_every_value_that_an_option_can_have_is_in_its_row(name: str) -> None:
-    hints = get_type_hints(RECIPES[name])
+    known = options(name)
     for option, (default, text) in option_rows(name).items():
-        for kind in (hints[option], *get_args(hints[option])):
-            if get_origin(kind) is Literal and not text.startswith("as `"):
-                told = {default, *re.findall(r"`([a-z-]+)`", text)}
-                assert set(get_args(kind)) <= told, option
+        if not text.startswith("as `"):
+            told = {default, *re.findall(r"`([a-z-]+)`", text)}
+            assert set(known[option].choices) <= told, option
 
 
 @pytest.mark.parametrize("name", PACES)

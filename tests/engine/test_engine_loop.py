@@ -16,7 +16,8 @@ from meritnas.engine.loop import Search, run_search
 from meritnas.engine.plan import Plan, make_plan
 from meritnas.settings.recipe import TrainRecipe, default_batch_size
 from meritnas.store.run_store import RunStore
-from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.catalogue import strategy_spec
+from meritnas.strategy.problem import Problem
 from meritnas.strategy.turns import AFTER_WEIGHTS, WITH_WEIGHTS, Turns
 from meritnas.supernet.probe import Probe
 
@@ -39,7 +40,7 @@ def search_of(plan: Plan, strategy: str = "tabnas", **recipe: Any) -> Search:
     probe = Probe(supernet, mean_square, *streams, part)
     problem = Problem(FAMILY.feasible(max_params=60), FAMILY.costs, plan.joint, 0)
     rng = np.random.default_rng(0)
-    chosen = make_strategy(strategy, problem, {})
+    chosen = strategy_spec(strategy).make(problem)
     return Search(supernet, probe, chosen, TrainRecipe(batch_size=8, **recipe), plan, rng)
 
 

@@ -17,7 +17,7 @@ from meritnas.data.stream import BatchStream
 from meritnas.space.decision import Decision, Option
 from meritnas.space.rule import PresentEdges
 from meritnas.space.space import HyphenText, Space
-from meritnas.strategy.recipes import Problem
+from meritnas.strategy.problem import Problem
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.probe import Probe
 

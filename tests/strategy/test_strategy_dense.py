@@ -13,10 +13,10 @@ from edge_net import EdgeNet, edge_probe, edge_problem, edge_set, edge_space, sq
 from meritnas.clock import Clock
 from meritnas.strategy.algorithms.darts import Softmax, Unrolled
 from meritnas.strategy.algorithms.dense import Dense
-from meritnas.strategy.algorithms.nasp import Nasp
+from meritnas.strategy.algorithms.nasp import Proximal
 from meritnas.strategy.algorithms.pc_darts import EdgeNormalised
 from meritnas.strategy.algorithms.snas import Concrete
-from meritnas.strategy.recipes import make_strategy
+from meritnas.strategy.catalogue import strategy_spec
 from meritnas.supernet.gates import mixture, one_path
 
 SIZES = (3, 2, 3)
@@ -26,7 +26,7 @@ NODES = ((0, 1), (2,))
 
 
 def made(name: str, feasible: Any, steps: int = 100, **options: Any) -> Any:
-    return make_strategy(name, edge_problem(feasible, steps, nodes=NODES), options)
+    return strategy_spec(name, options).make(edge_problem(feasible, steps, nodes=NODES))
 
 
 def test_darts_descends_the_validation_loss_of_its_mixture() -> None:
@@ -128,7 +128,7 @@ def test_a_limit_is_kept_by_the_best_that_fits() -> None:
         probe = edge_probe(EdgeNet(SIZES))
         for step in range(10):
             strategy.update(probe, Clock(step, 100, "joint", step, 100))
-        is_nasp = isinstance(strategy, Nasp)
+        is_nasp = isinstance(strategy, Proximal)
         scores = strategy.policy.rows() if is_nasp else strategy.relaxation.scores()
         sums = [sum(scores[i][k] for i, k in enumerate(row)) for row in members]
         best = feasible.space.architecture(members[int(np.argmax(sums))])
@@ -172,7 +172,7 @@ def test_soft_draws_harden_and_carry_gradients() -> None:
 
 def test_nasp_moves_the_continuous_copy_by_the_gradient_at_the_discrete_point() -> None:
     strategy = made("nasp", edge_set(edge_space(SIZES)), policy_rate=0.4)
-    assert isinstance(strategy, Nasp)
+    assert isinstance(strategy, Proximal)
     assert float((strategy.policy.logits - 0.5).abs().max()) < 0.01
     net = EdgeNet(SIZES)
     probe = edge_probe(net)

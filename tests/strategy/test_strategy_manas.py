@@ -12,10 +12,10 @@ from meritnas.clock import Clock
 from meritnas.engine.plan import make_plan
 from meritnas.errors import UsageError
 from meritnas.policy.agents import Proposals, Softmax, Zipf, exp3_exploration, exp3_rate
-from meritnas.strategy.algorithms.manas import Manas
-from meritnas.strategy.algorithms.manas_linear import ManasLinear
+from meritnas.strategy.algorithms.manas import BlamedAgents
+from meritnas.strategy.algorithms.manas_linear import RegressedAgents
+from meritnas.strategy.catalogue import strategy_spec
 from meritnas.strategy.problem import Problem
-from meritnas.strategy.recipes import make_strategy
 from meritnas.supernet.probe import Probe
 
 SIZES = (3, 2, 3)
@@ -27,15 +27,15 @@ def problem(steps: int = 100, chance_loss: float = 20.0) -> Problem:
     return edge_problem(edge_set(edge_space(SIZES)), steps, chance_loss=chance_loss)
 
 
-def manas(name: str = "manas", **options: Any) -> Manas:
-    found = make_strategy(name, problem(), options)
-    assert isinstance(found, Manas)
+def manas(name: str = "manas", **options: Any) -> BlamedAgents:
+    found = strategy_spec(name, options).make(problem())
+    assert isinstance(found, BlamedAgents)
     return found
 
 
-def linear(name: str = "manas-ls", **options: Any) -> ManasLinear:
-    found = make_strategy(name, problem(), options)
-    assert isinstance(found, ManasLinear)
+def linear(name: str = "manas-ls", **options: Any) -> RegressedAgents:
+    found = strategy_spec(name, options).make(problem())
+    assert isinstance(found, RegressedAgents)
     return found
 
 
@@ -82,11 +82,11 @@ def test_a_round_judges_a_path_blames_its_options_and_trains_the_same_path() -> 
 def test_losses_are_divided_by_that_of_chance() -> None:
     probe = edge_probe(EdgeNet(SIZES))
     heard = listening(probe)
-    strategy = make_strategy("manas", problem(chance_loss=1e6), {})
+    strategy = strategy_spec("manas").make(problem(chance_loss=1e6))
     learnt = strategy.update(probe, JOINT)
     assert learnt is not None
     assert 1.0 - learnt.values["reward"] == pytest.approx(heard[0][1][0] / 1e6)
-    strategy = make_strategy("manas", problem(chance_loss=1e-9), {})
+    strategy = strategy_spec("manas").make(problem(chance_loss=1e-9))
     learnt = strategy.update(probe, JOINT)
     assert learnt is not None
     assert learnt.values["reward"] == 0.0
@@ -131,8 +131,8 @@ def test_error_rates_can_be_the_blame() -> None:
 
 def test_what_was_drawn_ahead_is_divided_by_the_chances_that_it_was_drawn_with() -> None:
     limited = edge_problem(edge_set(edge_space(SIZES), limit=7), chance_loss=20.0)
-    strategy = make_strategy("manas", limited, {"policy_rate": 2.0, "exploration": 0.1})
-    assert isinstance(strategy, Manas)
+    strategy = strategy_spec("manas", {"policy_rate": 2.0, "exploration": 0.1}).make(limited)
+    assert isinstance(strategy, BlamedAgents)
     probe = edge_probe(EdgeNet(SIZES))
     heard = listening(probe)
     drawn_with = strategy.agents.propose(1, np.random.default_rng(0)).marginals
@@ -150,10 +150,10 @@ def test_what_was_drawn_ahead_is_divided_by_the_chances_that_it_was_drawn_with()
 
 
 def test_step_and_exploration_follow_from_rounds_and_options() -> None:
-    short = make_strategy("manas", problem(100), {})
-    long = make_strategy("manas", problem(400), {})
-    assert isinstance(short, Manas)
-    assert isinstance(long, Manas)
+    short = strategy_spec("manas").make(problem(100))
+    long = strategy_spec("manas").make(problem(400))
+    assert isinstance(short, BlamedAgents)
+    assert isinstance(long, BlamedAgents)
     assert isinstance(short.agents.sampling, Softmax)
     assert isinstance(long.agents.sampling, Softmax)
     assert short.agents.sampling.rate == pytest.approx(0.95 * np.sqrt(np.log(3) / 300))
@@ -166,8 +166,8 @@ def test_estimates_are_as_many_as_losses_and_epochs_allow_and_set_step_and_explo
     sizes = edge_set(edge_space(SIZES))
     for steps, epoch, estimates in ((100, 1, 12), (100, 20, 5), (100, 1000, 1), (4, 1, 1)):
         own = edge_problem(sizes, steps, epoch_steps=epoch)
-        found = make_strategy("manas-linear-softmax", own, {})
-        assert isinstance(found, ManasLinear)
+        found = strategy_spec("manas-linear-softmax").make(own)
+        assert isinstance(found, RegressedAgents)
         plan = make_plan(steps, found.turns, 1, epoch, warmup_share=0.0)
         assert plan.frozen * found.together == found.turns.most * found.together == 16 * estimates
         assert isinstance(found.agents.sampling, Softmax)
@@ -358,16 +358,16 @@ def test_a_draw_at_the_end_is_by_the_agents_choice_without_exploration() -> None
 )
 def test_options_that_make_no_sense(name: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        make_strategy(name, problem(), options)
+        strategy_spec(name, options).make(problem())
 
 
 def test_losses_of_an_estimate_are_more_than_options_and_batches_together_need() -> None:
     """61 losses on 8 batches cannot tell 57 differences."""
     wide = edge_problem(edge_set(edge_space((20, 20, 20))), 100)
     with pytest.raises(UsageError, match="must be at least 67, got 61"):
-        make_strategy("manas-ls", wide, {"samples": 61})
-    least = make_strategy("manas-ls", wide, {"samples": 67})
-    assert isinstance(least, ManasLinear)
+        strategy_spec("manas-ls", {"samples": 61}).make(wide)
+    least = strategy_spec("manas-ls", {"samples": 67}).make(wide)
+    assert isinstance(least, RegressedAgents)
     turns = least.turns.each_epoch or 0
     assert (least.together - 1) * turns > 57
 
@@ -386,14 +386,14 @@ def test_every_edge_of_unique_cells_has_its_own_agent(
     assert sum(sizes) == columns
     assert sum(size - 1 for size in sizes) + 1 == rank
     assert columns // 391 + 1 == epochs
-    found = make_strategy("manas", Problem(feasible, {}, 100, 0), {})
+    found = strategy_spec("manas").make(Problem(feasible, {}, 100, 0))
     assert len(found.beliefs()) == agents
     assert {len(row) for row in found.beliefs()} == {8}
 
 
 def test_networks_that_lose_more_than_chance_are_told_apart_at_the_end() -> None:
-    strategy = make_strategy("manas", problem(400, chance_loss=1e-3), {})
-    assert isinstance(strategy, Manas)
+    strategy = strategy_spec("manas").make(problem(400, chance_loss=1e-3))
+    assert isinstance(strategy, BlamedAgents)
     probe = edge_probe(EdgeNet(SIZES))
     heard = listening(probe)
     for _ in range(400):

@@ -15,7 +15,8 @@ from meritnas.policy.laws import Conditional, Draw, Law, Rejection, Uncorrected
 from meritnas.policy.policy import Policy
 from meritnas.strategy.algorithms.pace import PACES
 from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
-from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.catalogue import strategy_spec
+from meritnas.strategy.problem import Problem
 
 SPACE = tabular_space(2, 1, 2, (2, 3, 4))
 FEASIBLE = SPACE.feasible(max_params=25)
@@ -136,7 +137,7 @@ def paths(strategy: Any, n: int) -> np.ndarray:
 def test_weight_steps_draw_from_the_policy_or_from_its_feasible_part() -> None:
     for draws, support in (("policy", EVERY), ("feasible", FITTING)):
         problem = Problem(FEASIBLE, SPACE.costs, 100, 0)
-        strategy = make_strategy("tabnas", problem, {"weight_draws": draws})
+        strategy = strategy_spec("tabnas", {"weight_draws": draws}).make(problem)
         assert isinstance(strategy, PolicyGradient)
         strategy.policy.logits.copy_(torch.tensor([0.5, 0.0, -0.5, 0.0, 0.3, 0.0]))
         rows = strategy.policy.probabilities()

@@ -11,10 +11,10 @@ from meritnas.clock import Clock
 from meritnas.errors import UsageError
 from meritnas.space.decision import ZERO
 from meritnas.strategy.algorithms.ranked_by_shapley import RankedByShapley
-from meritnas.strategy.algorithms.shapley import Shapley
+from meritnas.strategy.algorithms.shapley import ShapleyMixture
 from meritnas.strategy.algorithms.shapley_step import ShapleyStep, blocks_of
+from meritnas.strategy.catalogue import strategy_spec
 from meritnas.strategy.problem import Problem
-from meritnas.strategy.recipes import make_strategy
 from meritnas.strategy.turns import Turns
 
 CLOCK = Clock(0, 10, "frozen", 0, 10)
@@ -27,10 +27,10 @@ def problem(silent: bool = False) -> Problem:
     return edge_problem(edge_set(edge_space(SIZES, tags)), tables=TABLES)
 
 
-def shapley(silent: bool = False, **options: Any) -> Shapley:
+def shapley(silent: bool = False, **options: Any) -> ShapleyMixture:
     options = {"permutations": 4, "truncation": 0.0, **options}
-    found = make_strategy("shapley", problem(silent), options)
-    assert isinstance(found, Shapley)
+    found = strategy_spec("shapley", options).make(problem(silent))
+    assert isinstance(found, ShapleyMixture)
     return found
 
 
@@ -173,7 +173,7 @@ def test_what_helps_most_gains_weight_and_is_chosen() -> None:
         strategy.update(probe, CLOCK)
     assert np.argmax(strategy.beliefs()[2]) == 1
     assert strategy.leader().options[2] == "o1"
-    ranked = make_strategy("darts-shapley-frozen", problem(), {"truncation": 0.0})
+    ranked = strategy_spec("darts-shapley-frozen", {"truncation": 0.0}).make(problem())
     assert isinstance(ranked, RankedByShapley)
     assert ranked.derive(probe)[0].options[2] == "o1"
     assert ranked.turns.each_epoch == 0
@@ -186,12 +186,12 @@ def test_what_helps_most_gains_weight_and_is_chosen() -> None:
 def test_a_short_search_makes_fewer_estimates_of_fewer_permutations(
     steps: int, permutations: int, estimates: int
 ) -> None:
-    found = make_strategy("shapley", edge_problem(edge_set(edge_space(SIZES)), steps), {})
-    assert isinstance(found, Shapley)
+    found = strategy_spec("shapley").make(edge_problem(edge_set(edge_space(SIZES)), steps))
+    assert isinstance(found, ShapleyMixture)
     assert found.turns.each_epoch == permutations // 2
-    assert found.most_estimates == estimates
-    given = make_strategy(
-        "shapley", edge_problem(edge_set(edge_space(SIZES)), steps), {"permutations": 6}
+    assert found.most_moves == estimates
+    given = strategy_spec("shapley", {"permutations": 6}).make(
+        edge_problem(edge_set(edge_space(SIZES)), steps)
     )
     assert given.turns == Turns("frozen", each_epoch=3)
 

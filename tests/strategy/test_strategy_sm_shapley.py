@@ -11,8 +11,8 @@ from meritnas.clock import Clock
 from meritnas.credit.grouped_shapley import expected_evaluations
 from meritnas.errors import UsageError
 from meritnas.space.decision import SPARSE, TOGETHER, ZERO
-from meritnas.strategy.algorithms.sm_shapley import SmShapley
-from meritnas.strategy.recipes import make_strategy
+from meritnas.strategy.algorithms.sm_shapley import GroupedMixture
+from meritnas.strategy.catalogue import strategy_spec
 from meritnas.supernet.probe import Probe
 
 SIZES = (3, 2, 4)
@@ -27,13 +27,11 @@ TAGS = {
 """Edge 0 is none, x or y; edge 2 has two normal and two sparse operations."""
 
 
-def make(steps: int = 10**6, **options: Any) -> SmShapley:
-    found = make_strategy(
-        "sm-shapley",
-        edge_problem(edge_set(edge_space(SIZES, TAGS)), steps, tables=TABLES),
-        {"normal_samples": 2, "sparse_samples": 6, "judged_rows": 16, **options},
-    )
-    assert isinstance(found, SmShapley)
+def make(steps: int = 10**6, **options: Any) -> GroupedMixture:
+    found = strategy_spec(
+        "sm-shapley", {"normal_samples": 2, "sparse_samples": 6, "judged_rows": 16, **options}
+    ).make(edge_problem(edge_set(edge_space(SIZES, TAGS)), steps, tables=TABLES))
+    assert isinstance(found, GroupedMixture)
     return found
 
 
@@ -41,18 +39,20 @@ def new_probe() -> Probe:
     return edge_probe(EdgeNet(SIZES, silent=[(0, 0)]))
 
 
-def clock(strategy: SmShapley, turn: int, epochs: int) -> Clock:
+def clock(strategy: GroupedMixture, turn: int, epochs: int) -> Clock:
     turns = epochs * strategy.estimate.turns
     return Clock(turn, turns, "frozen", turn, turns)
 
 
-def go(strategy: SmShapley, probe: Probe, epochs: int, start: int = 0, stop: int = 10**9) -> list:
+def go(
+    strategy: GroupedMixture, probe: Probe, epochs: int, start: int = 0, stop: int = 10**9
+) -> list:
     """The turns of some epochs; what each reported."""
     last = min(stop, epochs * strategy.estimate.turns)
     return [strategy.update(probe, clock(strategy, turn, epochs)) for turn in range(start, last)]
 
 
-def alpha(strategy: SmShapley) -> np.ndarray:
+def alpha(strategy: GroupedMixture) -> np.ndarray:
     return strategy.relaxation.policy.logits.numpy().copy()
 
 
@@ -79,8 +79,8 @@ def test_sparse_operations_have_more_samples_and_what_is_silent_none() -> None:
     assert not even.shared  # nor do later samples follow weights, unless that is asked for
     assert make(grouped=False, proportional=True).estimate.shared
     assert make().estimate.shared
-    paper = make_strategy("sm-shapley", edge_problem(edge_set(edge_space(SIZES)), 10**6), {})
-    assert isinstance(paper, SmShapley)
+    paper = strategy_spec("sm-shapley").make(edge_problem(edge_set(edge_space(SIZES)), 10**6))
+    assert isinstance(paper, GroupedMixture)
     assert paper.estimate.samples.tolist() == [20] * 9
     assert paper.turns.each_epoch == 20
 
@@ -242,8 +242,8 @@ def test_a_short_search_has_fewer_samples_in_the_same_ratio(steps: int) -> None:
     assert sparse == 3 * normal
     assert 2 <= normal <= 20
     cost = expected_evaluations(strategy.estimate.samples, strategy.estimate.players.null)
-    assert strategy.most_epochs is not None
-    estimates = strategy.most_epochs * 2 / 3
+    assert strategy.most_moves is not None
+    estimates = strategy.most_moves * 2 / 3
     assert estimates * cost <= max(6 * steps, cost)
     if normal > 2:
         assert estimates >= 2

@@ -11,11 +11,11 @@ import torch
 from edge_net import EdgeNet, edge_probe, edge_problem, edge_set, edge_space
 
 from meritnas.clock import Clock
-from meritnas.strategy.algorithms.gdas import Gdas, straight_through
+from meritnas.strategy.algorithms.gdas import GumbelPath, straight_through
 from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
-from meritnas.strategy.algorithms.proxyless import Proxyless, keep_mass, pair_gradient
+from meritnas.strategy.algorithms.proxyless import TwoPaths, keep_mass, pair_gradient
 from meritnas.strategy.algorithms.temperature import gdas_temperature, snas_temperature
-from meritnas.strategy.recipes import make_strategy
+from meritnas.strategy.catalogue import strategy_spec
 from meritnas.supernet.gates import one_path
 
 SIZES = (3, 3, 3)
@@ -54,7 +54,7 @@ def test_everything_that_runs_is_feasible(name: str, case: str) -> None:
 
     probe.losses = watched_losses  # type: ignore[method-assign]
     probe.gradients = watched_gradients  # type: ignore[method-assign]
-    strategy = make_strategy(name, edge_problem(feasible, 64), {"policy_rate": 0.2})
+    strategy = strategy_spec(name, {"policy_rate": 0.2}).make(edge_problem(feasible, 64))
     for phase, step in itertools.product(("warmup", "joint"), range(64)):
         if phase == "joint":
             strategy.update(probe, clock(step, 64))
@@ -69,7 +69,7 @@ def test_everything_that_runs_is_feasible(name: str, case: str) -> None:
 def test_reinforce_may_learn_from_what_does_not_fit() -> None:
     feasible = edge_set(edge_space(SIZES), limit=4)
     options = {"sampling": "unrestricted", "weight_draws": "policy", "final": "process-best"}
-    strategy = make_strategy("reinforce", edge_problem(feasible), options)
+    strategy = strategy_spec("reinforce", options).make(edge_problem(feasible))
     probe = edge_probe(EdgeNet(SIZES))
     seen = []
     losses = probe.losses
@@ -89,7 +89,7 @@ def test_reinforce_may_learn_from_what_does_not_fit() -> None:
 @pytest.mark.parametrize("name", ["advantage", "reinforce", "parsec", "gdas"])
 def test_process_best_is_the_lowest_loss_of_all_that_was_judged(name: str) -> None:
     feasible = edge_set(edge_space(SIZES), limit=3)
-    strategy: Any = make_strategy(name, edge_problem(feasible), {"final": "process-best"})
+    strategy: Any = strategy_spec(name, {"final": "process-best"}).make(edge_problem(feasible))
     assert feasible.admits(strategy.derive(edge_probe(EdgeNet(SIZES)))[0])
     probe = edge_probe(EdgeNet(SIZES))
     found: list[tuple[float, tuple[int, ...]]] = []
@@ -116,7 +116,7 @@ def test_process_best_is_the_lowest_loss_of_all_that_was_judged(name: str) -> No
 
 def test_an_advantage_step_moves_by_the_gate_gradients() -> None:
     feasible = edge_set(edge_space(SIZES))
-    strategy = make_strategy("advantage", edge_problem(feasible), {})
+    strategy = strategy_spec("advantage").make(edge_problem(feasible))
     assert isinstance(strategy, PolicyGradient)
     net = EdgeNet(SIZES)
     probe = edge_probe(net)
@@ -156,8 +156,8 @@ def test_the_gradient_of_gdas_is_that_of_the_straight_through_estimator() -> Non
 
 def test_gdas_draws_each_option_as_often_as_it_is_probable() -> None:
     feasible = edge_set(edge_space(SIZES))
-    strategy = make_strategy("gdas", edge_problem(feasible), {})
-    assert isinstance(strategy, Gdas)
+    strategy = strategy_spec("gdas").make(edge_problem(feasible))
+    assert isinstance(strategy, GumbelPath)
     strategy.policy.logits.copy_(torch.tensor([1.0, 0.0, -1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 1.0]))
     drawn = [[gate.active[0] for gate in strategy.sample(clock(0))] for _ in range(4000)]
     for i, row in enumerate(strategy.beliefs()):
@@ -197,8 +197,8 @@ def test_the_joint_mass_of_a_pair_is_kept() -> None:
 
 def test_proxyless_moves_pairs_only_and_keeps_their_mass() -> None:
     feasible = edge_set(edge_space(SIZES))
-    strategy = make_strategy("proxyless", edge_problem(feasible), {"policy_rate": 0.1})
-    assert isinstance(strategy, Proxyless)
+    strategy = strategy_spec("proxyless", {"policy_rate": 0.1}).make(edge_problem(feasible))
+    assert isinstance(strategy, TwoPaths)
     probe = edge_probe(EdgeNet(SIZES))
     for step in range(20):
         before = [row.copy() for row in strategy.policy.rows()]
@@ -211,8 +211,8 @@ def test_proxyless_moves_pairs_only_and_keeps_their_mass() -> None:
 def test_proxyless_learns_nothing_where_the_active_option_is_silent() -> None:
     tags = {(0, k): {"zero"} for k in range(2)}
     feasible = edge_set(edge_space((2, 2), tags))
-    strategy = make_strategy("proxyless", edge_problem(feasible), {"policy_rate": 0.1})
-    assert isinstance(strategy, Proxyless)
+    strategy = strategy_spec("proxyless", {"policy_rate": 0.1}).make(edge_problem(feasible))
+    assert isinstance(strategy, TwoPaths)
     probe = edge_probe(EdgeNet((2, 2), silent=list(tags)))
     for step in range(10):
         learnt = strategy.update(probe, clock(step))
@@ -233,7 +233,7 @@ def test_they_find_the_only_map_that_gives_the_target(name: str) -> None:
     feasible = edge_set(edge_space((4, 4)))
     samples = {"samples": 4} if name in ("reinforce", "parsec") else {}
     options = {"policy_rate": 0.05, **samples}
-    strategy = make_strategy(name, edge_problem(feasible, 800), options)
+    strategy = strategy_spec(name, options).make(edge_problem(feasible, 800))
     for step in range(800):
         strategy.update(probe, clock(step, 800))
     assert feasible.space.picks(strategy.leader()) == tuple(star)

@@ -11,7 +11,8 @@ import pytest
 from meritnas import tabular_space
 from meritnas.clock import Clock
 from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
-from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.catalogue import strategy_spec
+from meritnas.strategy.problem import Problem
 
 TOY = tabular_space(2, 1, 2, (2, 3, 4))
 FEASIBLE = TOY.feasible(max_params=25)
@@ -51,7 +52,7 @@ def ends(name: str, seeds: int = SEEDS, steps: int = STEPS, **options: Any) -> C
     for seed in range(seeds):
         problem = Problem(FEASIBLE, TOY.costs, steps, seed)
         settings = {"policy_rate": 0.1, "samples": 1, **options}
-        strategy = make_strategy(name, problem, settings)
+        strategy = strategy_spec(name, settings).make(problem)
         for step in range(steps):
             strategy.update(probe, Clock(step, steps, "joint", step, steps))
             if step % 20 == 0 and is_decided(name, strategy):
@@ -84,7 +85,7 @@ def test_the_ranked_choice_takes_the_smallest_loss_of_its_candidates() -> None:
     # Nothing was learnt: draws are uniform over six, so that the best is among the largest three.
     problem = Problem(FEASIBLE, TOY.costs, 1, 0)
     probe: Any = KnowingProbe()
-    ranked = make_strategy("tabnas", problem, {"final": "ranked"}).derive(probe)
+    ranked = strategy_spec("tabnas", {"final": "ranked"}).make(problem).derive(probe)
     losses = [probe.held_out_loss(np.array(TOY.space.picks(a))) for a in ranked]
     assert losses == sorted(losses)
     assert len(set(ranked)) == len(ranked)
@@ -94,7 +95,7 @@ def test_the_ranked_choice_takes_the_smallest_loss_of_its_candidates() -> None:
 def test_the_largest_choice_takes_the_most_expensive_and_breaks_ties_by_frequency() -> None:
     problem = Problem(FEASIBLE, TOY.costs, 1, 0)
     for favourite, first in ((1, "3-3"), (2, "4-2")):
-        strategy = make_strategy("tabnas", problem, {"final": "largest"})
+        strategy = strategy_spec("tabnas", {"final": "largest"}).make(problem)
         assert isinstance(strategy, PolicyGradient)
         strategy.policy.logits[favourite] = 2.0
         probe: Any = KnowingProbe()
@@ -112,7 +113,7 @@ def test_a_constant_reward_moves_nothing() -> None:
 
     probe: Any = ConstantProbe()
     for name in ("tabnas", "reinforce"):
-        strategy = make_strategy(name, Problem(FEASIBLE, TOY.costs, 50, 0), {"samples": 2})
+        strategy = strategy_spec(name, {"samples": 2}).make(Problem(FEASIBLE, TOY.costs, 50, 0))
         assert isinstance(strategy, PolicyGradient)
         for step in range(0, 50, 2):
             strategy.update(probe, Clock(step, 50, "joint", step, 50))
@@ -120,7 +121,7 @@ def test_a_constant_reward_moves_nothing() -> None:
 
 
 def test_an_update_happens_once_in_as_many_steps_as_it_has_samples() -> None:
-    strategy = make_strategy("tabnas", Problem(FEASIBLE, TOY.costs, 64, 0), {"samples": 8})
+    strategy = strategy_spec("tabnas", {"samples": 8}).make(Problem(FEASIBLE, TOY.costs, 64, 0))
     probe: Any = KnowingProbe()
     learnt = [strategy.update(probe, Clock(s, 64, "joint", s, 64)) for s in range(64)]
     assert [k for k, found in enumerate(learnt) if found] == list(range(0, 64, 8))
@@ -129,7 +130,7 @@ def test_an_update_happens_once_in_as_many_steps_as_it_has_samples() -> None:
 
 def test_an_update_without_a_feasible_draw_changes_nothing() -> None:
     options = {"samples": 2, "sampling": "rejection"}
-    strategy = make_strategy("tabnas", Problem(FEASIBLE, TOY.costs, 10, 0), options)
+    strategy = strategy_spec("tabnas", options).make(Problem(FEASIBLE, TOY.costs, 10, 0))
     assert isinstance(strategy, PolicyGradient)
     strategy.policy.logits[[2, 5]] = 60.0  # sure of 4-4, which does not fit
     before = strategy.policy.logits.clone()

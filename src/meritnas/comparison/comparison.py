@@ -16,7 +16,7 @@ from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.prepare.preparation import AnyData
 from meritnas.report.charts.comparison_figure import draw_comparison
 from meritnas.store.run_store import RunStore, write_whole
-from meritnas.strategy.recipes import check_strategy
+from meritnas.strategy.catalogue import strategy_spec
 
 _LESS_IS_MORE = ("perplexity", "rmse", "log_loss")
 _PLAN = "compare.json"
@@ -96,7 +96,7 @@ def compare(
         if settings.get(given) is not None:
             raise UsageError(f"{given} is what a comparison goes through; leave it out")
     for name in names:
-        check_strategy(name, settings.get("strategy_options") or {})
+        strategy_spec(name, settings.get("strategy_options") or {})
     folder = Path(out)
     _remember(folder, data, target, settings)
     rows = []

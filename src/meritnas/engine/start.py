@@ -17,7 +17,8 @@ from meritnas.families.nasbench201.family import Nasbench201Space
 from meritnas.prepare.setup import Ground
 from meritnas.settings.settings import SearchSettings
 from meritnas.space.architecture import Architecture
-from meritnas.strategy.recipes import Problem, make_strategy
+from meritnas.strategy.catalogue import strategy_spec
+from meritnas.strategy.problem import Problem
 from meritnas.strategy.strategy import Strategy
 from meritnas.strategy.turns import AFTER_WEIGHTS
 from meritnas.supernet.probe import Probe
@@ -93,7 +94,7 @@ def strategy_and_plan(
         task.chance_loss,
         probe.epoch_steps,
     )
-    strategy = make_strategy(settings.strategy, problem, settings.strategy_options)
+    strategy = strategy_spec(settings.strategy, settings.strategy_options).make(problem)
     plan = make_plan(
         weight_steps,
         strategy.turns,

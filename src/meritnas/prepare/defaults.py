@@ -23,7 +23,7 @@ from meritnas.settings.recipe import (
     default_train_epochs,
 )
 from meritnas.settings.settings import CellSettings, FusionSettings, SearchSettings, TextSettings
-from meritnas.strategy.recipes import check_strategy
+from meritnas.strategy.catalogue import strategy_spec
 
 TABLE_DEFAULTS: Mapping[str, Any] = {
     "space": TABULAR,
@@ -319,7 +319,7 @@ def _no_partial_channels(strategy: str, networks: str) -> None:
 def _check(found: Mapping[str, Any]) -> None:
     if found.get("epochs") is not None and found.get("minutes") is not None:
         raise UsageError("give either epochs or minutes, not both")
-    check_strategy(found["strategy"], found["strategy_options"])
+    strategy_spec(found["strategy"], found["strategy_options"])
     check_device(found["device"])
 
 

@@ -1,12 +1,16 @@
+"""What a strategy is made for."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
-from meritnas.cost.feasible import FeasibleSet
-from meritnas.cost.terms import CostTerms
+    from meritnas.cost.feasible import FeasibleSet
+    from meritnas.cost.terms import CostTerms
 
 
 @dataclass(frozen=True)
@@ -41,4 +45,6 @@ class Problem:
 
     def rng(self) -> np.random.Generator:
         """The strategy's own generator."""
+        import numpy as np  # here: specs are listed without it
+
         return np.random.default_rng([self.seed, 1])

@@ -1,17 +1,20 @@
+"""What every strategy can do."""
+
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
-from meritnas.clock import Clock
-from meritnas.space.architecture import Architecture
-from meritnas.strategy.turns import Turns
-from meritnas.supernet.gates import Gates
-from meritnas.supernet.probe import Probe
+    from meritnas.clock import Clock
+    from meritnas.space.architecture import Architecture
+    from meritnas.strategy.turns import Turns
+    from meritnas.supernet.gates import Gates
+    from meritnas.supernet.probe import Probe
 
 
 @dataclass(frozen=True)

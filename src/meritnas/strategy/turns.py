@@ -1,3 +1,5 @@
+"""When a strategy learns."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

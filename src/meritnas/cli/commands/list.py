@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Mapping, Sequence
 
 import typer
+
+from meritnas.settings.fields import Setting
 
 
 def make_list() -> typer.Typer:
@@ -17,11 +17,9 @@ def make_list() -> typer.Typer:
 
 def strategies() -> None:
     """Ways to search, and the options of each."""
-    from meritnas.strategy.recipes import RECIPES  # here: --help must not wait for torch
+    from meritnas.strategy.catalogue import about, options_of, strategy_specs
 
-    _columns(
-        {name: [_first_line(recipe), *option_lines(recipe)] for name, recipe in RECIPES.items()}
-    )
+    _columns({name: [about(name), *option_lines(options_of(name))] for name in strategy_specs()})
 
 
 def spaces() -> None:
@@ -47,29 +45,15 @@ def _columns(texts: Mapping[str, Sequence[str]]) -> None:
             typer.echo(f"{'' if number else name:<{width}}{line}")
 
 
-def option_lines(recipe: Callable[..., Any]) -> list[str]:
+def option_lines(options: Sequence[Setting]) -> list[str]:
     """An option a line: its flag, what it takes, its default."""
-    hints = get_type_hints(recipe)
     lines = []
-    for parameter in inspect.signature(recipe).parameters.values():
-        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+    for option in options:
+        flag, default = option.flag, option.default
+        if option.kind is bool and default is not None:
+            lines.append(f"--{flag}|--no-{flag}  (default: {'on' if default else 'off'})")
             continue
-        hint, default = hints[parameter.name], parameter.default
-        name = parameter.name.replace("_", "-")
-        if hint is bool:
-            lines.append(f"--{name}|--no-{name}  (default: {'on' if default else 'off'})")
-            continue
-        named = [kind for kind in (hint, *get_args(hint)) if get_origin(kind) is Literal]
-        takes = "|".join(get_args(named[0])) if named else _kind(hint)
+        takes = "|".join(option.choices) or ("R" if option.kind is float else "N")
         known = "found by itself" if default is None else default
-        lines.append(f"--{name} {takes}  (default: {known})")
+        lines.append(f"--{flag} {takes}  (default: {known})")
     return lines
-
-
-def _kind(hint: Any) -> str:
-    kinds = {int, float} & {hint, *get_args(hint)}
-    return "R" if float in kinds else "N"
-
-
-def _first_line(recipe: Callable[..., Any]) -> str:
-    return (inspect.getdoc(recipe) or "").partition("\n")[0]

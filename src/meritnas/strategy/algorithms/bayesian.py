@@ -1,3 +1,5 @@
+"""A Gaussian process with expected improvement over feasible architectures."""
+
 from __future__ import annotations
 
 import warnings

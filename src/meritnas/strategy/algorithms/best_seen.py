@@ -1,3 +1,5 @@
+"""The best of what a search has judged so far."""
+
 from __future__ import annotations
 
 from typing import Any

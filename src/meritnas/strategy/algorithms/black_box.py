@@ -1,3 +1,5 @@
+"""Search by one-shot losses, once the supernet has been trained on uniform paths."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field

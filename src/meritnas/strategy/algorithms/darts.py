@@ -1,3 +1,5 @@
+"""DARTS: a softmax that learns by gradient, first and second order."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -10,6 +12,9 @@ from torch import Tensor
 
 from meritnas.clock import Clock
 from meritnas.policy.policy import Policy
+from meritnas.policy.tags import mixable
+from meritnas.strategy.algorithms.pace import make_policy
+from meritnas.strategy.problem import Problem
 from meritnas.supernet.gates import tracked_mixture
 from meritnas.supernet.probe import Probe
 
@@ -58,6 +63,16 @@ class Softmax:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
         self.policy.load_state_dict(state["policy"])
+
+
+def softmax_weights(
+    problem: Problem, pace: str, rate: float | None, rng: np.random.Generator
+) -> Softmax:
+    """DARTS' weights of options, from small noise on."""
+    space = problem.feasible.space
+    initial = INITIAL_SPREAD * rng.standard_normal(sum(space.sizes))
+    policy = make_policy(pace, space.sizes, problem.joint_steps, rate, initial)
+    return Softmax(policy, mixable(space))
 
 
 @dataclass(frozen=True)

@@ -1,3 +1,5 @@
+"""DARTS and its kin: all options run, and what is learnt are their weights."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -130,3 +132,8 @@ def without_absent(feasible: FeasibleSet, scores: Sequence[np.ndarray]) -> list[
     """Scores with 0 for every option that means that the edge is not there."""
     absent = tagged(feasible.space, ABSENT)
     return [np.where(gone, 0.0, row) for gone, row in zip(absent, scores, strict=True)]
+
+
+def tensors(rows: Sequence[np.ndarray]) -> list[Tensor]:
+    """Weights [options] of each decision as gates take them."""
+    return [torch.from_numpy(row).float() for row in rows]

@@ -1,3 +1,5 @@
+"""Regularised evolution within the feasible set."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+"""What architecture a learnt policy stands for."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ from meritnas.cost.terms import CostTerms
 from meritnas.policy.policy import Policy
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.algorithms.best_seen import BestSeen
+from meritnas.strategy.problem import Problem
 from meritnas.supernet.probe import Probe
 
 
@@ -126,3 +129,23 @@ class Favourites:
                 if architecture not in found:
                     found.append(architecture)
         return found
+
+
+def judged_choice(problem: Problem, final: str, seen: BestSeen) -> FinalChoice:
+    """The final choice of the strategies whose updates judge whole architectures.
+
+    The choice that was asked for, `argmax` or `process-best`, comes first; the largest of the
+    policy's draws and the other choice follow.
+    """
+    choices: dict[str, FinalChoice] = {"argmax": Mode(), "process-best": ProcessBest(seen)}
+    first = choices.pop(final)
+    others = list(choices.values())
+    if problem.costs:
+        others.insert(0, Largest(counted_cost(problem), keep=1))
+    return Favourites(first, tuple(others))
+
+
+def counted_cost(problem: Problem) -> CostTerms:
+    """The cost that 'largest' and the soft rewards look at: the first limit's, else params."""
+    limits = problem.feasible.limits
+    return problem.costs[limits[0].name if limits else next(iter(problem.costs))]

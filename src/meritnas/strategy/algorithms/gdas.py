@@ -1,27 +1,23 @@
+"""GDAS: one option runs, and its gradient goes through a soft draw."""
+
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from meritnas.clock import Clock
-from meritnas.cost.feasible import FeasibleSet
 from meritnas.credit.advantage import picked
-from meritnas.policy.policy import Policy
-from meritnas.space.architecture import Architecture
-from meritnas.strategy.algorithms.best_seen import BestSeen
 from meritnas.strategy.algorithms.black_box import uniform_draw
-from meritnas.strategy.algorithms.final_choice import FinalChoice
+from meritnas.strategy.algorithms.policy_strategy import JudgingStrategy
 from meritnas.strategy.algorithms.temperature import Temperature, gdas_temperature
-from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
-from meritnas.strategy.turns import WITH_WEIGHTS, Turns
+from meritnas.strategy.strategy import Learnt
 from meritnas.supernet.gates import Gates, one_path, tracked
 from meritnas.supernet.probe import Probe
 
 
 @dataclass
-class Gdas:
+class GumbelPath(JudgingStrategy):
     """One option runs, its gradient goes through a soft draw (GDAS, eq. 4-6; Dong and Yang, 2019).
 
     Gumbel noise is added to log softmax(logits). The option with the largest value runs with
@@ -37,21 +33,10 @@ class Gdas:
     warm-up draws feasible paths uniformly.
 
     Attributes:
-        policy: the belief.
-        feasible: the architectures that may be drawn and chosen.
-        choose: the final choice.
-        rng: where all draws come from.
-        seen: the best of what was judged.
         temperature: by the clock.
     """
 
-    policy: Policy
-    feasible: FeasibleSet
-    choose: FinalChoice
-    rng: np.random.Generator
-    seen: BestSeen = field(default_factory=BestSeen)
     temperature: Temperature = gdas_temperature
-    turns: Turns = WITH_WEIGHTS
 
     def perturbed(self) -> list[np.ndarray]:
         """Log-probabilities plus fresh Gumbel noise, a row for each decision."""
@@ -76,32 +61,6 @@ class Gdas:
         self.policy.ascend(-straight_through(values, picks, slopes, self.temperature(clock)))
         self.seen.notice(picks[None, :], np.array([loss]), self.feasible)
         return Learnt({"reward": 1.0 - loss, "used": 1.0})
-
-    def beliefs(self) -> list[np.ndarray]:
-        """The policy's probabilities."""
-        return self.policy.probabilities()
-
-    def leader(self) -> Architecture:
-        """The most probable feasible architecture."""
-        return self.feasible.mode(self.policy.rows())
-
-    def derive(self, probe: Probe) -> list[Architecture]:
-        """What the final choice makes of the policy."""
-        return self.choose.ranked(self.policy, self.feasible, probe, self.rng)
-
-    def state_dict(self) -> dict[str, Any]:
-        """Policy, the best seen and generator."""
-        return {
-            "policy": self.policy.state_dict(),
-            "seen": self.seen.state_dict(),
-            "rng": rng_state(self.rng),
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from a saved state."""
-        self.policy.load_state_dict(state["policy"])
-        self.seen.load_state_dict(state["seen"])
-        set_rng_state(self.rng, state["rng"])
 
 
 def straight_through(

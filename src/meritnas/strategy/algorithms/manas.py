@@ -1,8 +1,9 @@
+"""MANAS with coordinated descent: agents that are blamed for the loss of what they propose."""
+
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -10,14 +11,17 @@ from meritnas.clock import Clock
 from meritnas.credit.baseline import Baseline, MovingAverage
 from meritnas.credit.coordinated import coordinated_descent
 from meritnas.data.stream import Batch
-from meritnas.policy.agents import Agents, Proposals
-from meritnas.space.architecture import Architecture
-from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
+from meritnas.policy.agents import Agents, Proposals, Sampling
+from meritnas.strategy.algorithms.agent_strategy import (
+    DRAWN_AT_ONCE,
+    AgentStrategy,
+    recommendation,
+)
+from meritnas.strategy.problem import Problem
+from meritnas.strategy.strategy import Learnt
 from meritnas.strategy.turns import WITH_WEIGHTS, Turns
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.probe import Probe
-
-_DRAWN_AT_ONCE = 16
 
 
 class Judge(Protocol):
@@ -45,7 +49,7 @@ def error_rate(probe: Probe, picks: np.ndarray, batch: Batch) -> float:
 
 
 @dataclass
-class Manas:
+class BlamedAgents(AgentStrategy):
     """MANAS: every decision is an agent that is blamed for losses (algorithm 1, coordinated).
 
     In a round the agents propose one network; its loss on a validation batch moves them; then its
@@ -60,19 +64,15 @@ class Manas:
     more than one that knows nothing and would all be alike.
 
     Attributes:
-        agents: who choose.
         judge: what a network lost.
-        rng: where all draws come from.
-        final: the choice at the end.
         baseline: taken off the losses, or None as in the paper.
     """
 
-    agents: Agents
+    turns: ClassVar[Turns] = WITH_WEIGHTS
+    saved: ClassVar[tuple[str, ...]] = ("blame", "draws", "excess")
+
     judge: Judge
-    rng: np.random.Generator
-    final: Callable[[Agents, np.random.Generator], Architecture]
     baseline: Baseline | None = None
-    turns: Turns = WITH_WEIGHTS
     _average: MovingAverage = field(default_factory=MovingAverage, init=False)
     _ahead: Proposals | None = field(default=None, init=False)
     _judged: np.ndarray | None = field(default=None, init=False)
@@ -87,7 +87,7 @@ class Manas:
     def _next(self) -> tuple[np.ndarray, list[np.ndarray]]:
         """A proposal [agents] and the probabilities it was drawn with."""
         if self._ahead is None or not len(self._ahead.picks):
-            self._ahead = self.agents.propose(1 if self.agents.free else _DRAWN_AT_ONCE, self.rng)
+            self._ahead = self.agents.propose(1 if self.agents.free else DRAWN_AT_ONCE, self.rng)
         first, rest = self._ahead.picks[0], self._ahead.picks[1:]
         marginals = self._ahead.marginals
         self._ahead = Proposals(rest, marginals)
@@ -112,29 +112,13 @@ class Manas:
         self._judged = picks
         return Learnt({"reward": 1.0 - loss, "used": 1.0, **self.agents.sampling.settings})
 
-    def beliefs(self) -> list[np.ndarray]:
-        """The agents' probabilities."""
-        return self.agents.probabilities()
-
-    def leader(self) -> Architecture:
-        """The feasible architecture with the least blame."""
-        return self.agents.favourite()
-
-    def derive(self, probe: Probe) -> list[Architecture]:
-        """The agents' recommendation."""
-        del probe
-        return [self.final(self.agents, self.rng)]
-
     def state_dict(self) -> dict[str, Any]:
-        """Blame, baseline, generator and what was drawn ahead."""
+        """What agents know, baseline, generator and what was drawn ahead."""
         ahead = self._ahead
         return {
-            "blame": [row.tolist() for row in self.agents.blame],
-            "draws": [row.tolist() for row in self.agents.draws],
-            "excess": [row.tolist() for row in self.agents.excess],
+            **super().state_dict(),
             "average": self._average.state_dict(),
             "baseline": None if self.baseline is None else self.baseline.state_dict(),
-            "rng": rng_state(self.rng),
             "judged": None if self._judged is None else self._judged.tolist(),
             "ahead": None if ahead is None else ahead.picks.tolist(),
             "marginals": None if ahead is None else [row.tolist() for row in ahead.marginals],
@@ -142,14 +126,25 @@ class Manas:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
-        known = ([np.array(row) for row in state[key]] for key in ("blame", "draws", "excess"))
-        self.agents.learn(*known)
+        super().load_state_dict(state)
         self._average.load_state_dict(state["average"])
         if self.baseline is not None:
             self.baseline.load_state_dict(state["baseline"])
-        set_rng_state(self.rng, state["rng"])
         self._judged = None if state["judged"] is None else np.array(state["judged"])
         self._ahead = None
         if state["ahead"] is not None:
             picks = np.array(state["ahead"], dtype=np.int64).reshape(-1, len(self.agents.blame))
             self._ahead = Proposals(picks, [np.array(row) for row in state["marginals"]])
+
+
+def blamed_agents(
+    problem: Problem, sampling: Sampling, judged_by: str, baseline: str, final: str
+) -> BlamedAgents:
+    """Agents at their first round, judged by `loss` or `error`, against `none` or `average`."""
+    return BlamedAgents(
+        agents=Agents(problem.feasible, sampling),
+        judge=ScaledLoss(problem.chance_loss) if judged_by == "loss" else error_rate,
+        rng=problem.rng(),
+        final=recommendation(final),
+        baseline=MovingAverage() if baseline == "average" else None,
+    )

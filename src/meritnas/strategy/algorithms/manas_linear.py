@@ -1,6 +1,7 @@
+"""MANAS with least squares: agents that are blamed by a regression of losses."""
+
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,18 +9,29 @@ import numpy as np
 
 from meritnas.clock import Clock
 from meritnas.credit.least_squares import LeastSquares
-from meritnas.policy.agents import Agents
-from meritnas.space.architecture import Architecture
-from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
+from meritnas.errors import whole_number
+from meritnas.policy.agents import Agents, Sampling
+from meritnas.strategy.algorithms.agent_strategy import (
+    DRAWN_AT_ONCE,
+    AgentStrategy,
+    recommendation,
+)
+from meritnas.strategy.problem import Problem
+from meritnas.strategy.strategy import Learnt
 from meritnas.strategy.turns import Turns
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.probe import Probe
 
-_DRAWN_AT_ONCE = 16
+_TOGETHER = 8
+_LOSSES_FOR_AN_UNKNOWN = 2
+_LOSSES_A_STEP = 2
+
+PSEUDO_DRAWS = 1.0
+"""The ridge of regressions."""
 
 
 @dataclass
-class ManasLinear:
+class RegressedAgents(AgentStrategy):
     """MANAS with blame from least squares (appendix B.1).
 
     Weights are trained for an epoch on what the agents propose; then they rest while losses of
@@ -31,10 +43,7 @@ class ManasLinear:
     nothing to cumulative blame; among ranks it might come first, and is put last.
 
     Attributes:
-        agents: who choose.
         regression: of the losses since the weights last changed, and what is left of earlier ones.
-        rng: where all draws come from.
-        final: the choice at the end.
         chance: what a network that knows nothing loses; losses are divided by it.
         together: proposals judged on each batch.
         turns: when; as many after an epoch as an estimate takes.
@@ -43,10 +52,7 @@ class ManasLinear:
             which only the order counts.
     """
 
-    agents: Agents
     regression: LeastSquares
-    rng: np.random.Generator
-    final: Callable[[Agents, np.random.Generator], Architecture]
     chance: float
     together: int
     turns: Turns
@@ -59,7 +65,7 @@ class ManasLinear:
         """A path that the agents propose."""
         del clock
         if not self._paths:
-            self._paths = self.agents.propose(_DRAWN_AT_ONCE, self.rng).picks.tolist()
+            self._paths = self.agents.propose(DRAWN_AT_ONCE, self.rng).picks.tolist()
         return one_path(self._paths.pop())
 
     def update(self, probe: Probe, clock: Clock) -> Learnt | None:
@@ -102,34 +108,85 @@ class ManasLinear:
         self._turn = 0
         self._paths = []
 
-    def beliefs(self) -> list[np.ndarray]:
-        """The agents' probabilities."""
-        return self.agents.probabilities()
-
-    def leader(self) -> Architecture:
-        """The feasible architecture with the least blame."""
-        return self.agents.favourite()
-
-    def derive(self, probe: Probe) -> list[Architecture]:
-        """The agents' recommendation."""
-        del probe
-        return [self.final(self.agents, self.rng)]
-
     def state_dict(self) -> dict[str, Any]:
-        """Blame, the regression, generator and what was drawn ahead."""
+        """What agents know, the regression, generator and what was drawn ahead."""
         return {
-            "blame": [row.tolist() for row in self.agents.blame],
-            "draws": [row.tolist() for row in self.agents.draws],
+            **super().state_dict(),
             "regression": self.regression.state_dict(),
-            "rng": rng_state(self.rng),
             "turn": self._turn,
             "paths": [list(path) for path in self._paths],
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
-        self.agents.learn(*([np.array(row) for row in state[key]] for key in ("blame", "draws")))
+        super().load_state_dict(state)
         self.regression.load_state_dict(state["regression"])
-        set_rng_state(self.rng, state["rng"])
         self._turn = state["turn"]
         self._paths = [list(path) for path in state["paths"]]
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """How many losses the regressions of a search take.
+
+    Attributes:
+        most: estimates.
+        turns: of each.
+        together: losses of a turn.
+    """
+
+    most: int
+    turns: int
+    together: int
+
+    @property
+    def rounds(self) -> int:
+        """Losses in all."""
+        return self.most * self.turns * self.together
+
+
+def affordable_estimates(problem: Problem, samples: int | None) -> Estimates:
+    """What there is time for.
+
+    An estimate takes more losses than there are options, twice as many unless `samples` says how
+    many, and more than there are unknowns: an option's difference to another of its agent, and how
+    difficult each batch is. All of them together take at most 2 for each weight step, about as
+    long as the step itself, and none comes before an epoch of weight steps is over, but there is
+    one at least.
+    """
+    sizes = problem.feasible.space.sizes
+    options = sum(sizes)
+    wanted = _LOSSES_FOR_AN_UNKNOWN * options
+    if samples is not None:
+        differences = options - len(sizes)
+        told = -(-(differences + 1) * _TOGETHER // (_TOGETHER - 1))  # by all but one of a batch
+        rule = "samples (more than options in all, and than unknowns)"
+        wanted = whole_number(rule, samples, max(options + 1, told))
+    together = min(_TOGETHER, wanted)
+    turns = -(-wanted // together)
+    affordable = _LOSSES_A_STEP * problem.joint_steps // (turns * together)
+    epochs = round(problem.joint_steps / problem.epoch_steps)
+    return Estimates(max(1, min(affordable, epochs)), turns, together)
+
+
+def regressed_agents(
+    problem: Problem,
+    sampling: Sampling,
+    estimates: Estimates,
+    memory: float,
+    final: str,
+    *,
+    adds_up: bool,
+) -> RegressedAgents:
+    """Agents before their first estimate."""
+    return RegressedAgents(
+        agents=Agents(problem.feasible, sampling),
+        regression=LeastSquares(problem.feasible.space.sizes, PSEUDO_DRAWS),
+        rng=problem.rng(),
+        final=recommendation(final),
+        chance=problem.chance_loss,
+        together=estimates.together,
+        turns=Turns("frozen", estimates.most * estimates.turns, estimates.turns),
+        memory=memory,
+        adds_up=adds_up,
+    )

@@ -1,26 +1,25 @@
+"""NASP: gradients at a discrete architecture, applied to continuous weights."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
 
 from meritnas.clock import Clock
-from meritnas.cost.feasible import FeasibleSet
-from meritnas.policy.policy import Policy
 from meritnas.policy.tags import mixable
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.algorithms.black_box import uniform_draw
 from meritnas.strategy.algorithms.dense import without_absent
-from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
-from meritnas.strategy.turns import WITH_WEIGHTS, Turns
+from meritnas.strategy.algorithms.policy_strategy import PolicyStrategy
+from meritnas.strategy.strategy import Learnt
 from meritnas.supernet.gates import Gates, one_hot, one_path, tracked_all
 from meritnas.supernet.probe import Probe
 
 
 @dataclass
-class Nasp:
+class Proximal(PolicyStrategy):
     """Proximal iterations: gradients at the discrete architecture, applied to a continuous copy.
 
     NASP (algorithm 2; Yao et al., 2020): the continuous weights lie in [0, 1]; the nearest
@@ -33,16 +32,10 @@ class Nasp:
     first option the first choice everywhere; warm-up trains random feasible paths; no weight
     decay.
 
-    Attributes:
-        policy: the continuous weights (not logits).
-        feasible: the architectures that may be chosen.
-        rng: for the paths of the warm-up.
+    Its policy holds the continuous weights, not logits; its generator is for the paths of the
+    warm-up.
     """
 
-    policy: Policy
-    feasible: FeasibleSet
-    rng: np.random.Generator
-    turns: Turns = WITH_WEIGHTS
     _mixed: list[np.ndarray] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -80,17 +73,3 @@ class Nasp:
     def leader(self) -> Architecture:
         """The discrete point."""
         return self.feasible.space.architecture(self.point())
-
-    def derive(self, probe: Probe) -> list[Architecture]:
-        """The discrete point."""
-        del probe
-        return [self.leader()]
-
-    def state_dict(self) -> dict[str, Any]:
-        """Policy and generator."""
-        return {"policy": self.policy.state_dict(), "rng": rng_state(self.rng)}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from a saved state."""
-        self.policy.load_state_dict(state["policy"])
-        set_rng_state(self.rng, state["rng"])

@@ -1,3 +1,5 @@
+"""How fast policies make up their minds: all default learning rates, in one place."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -5,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from meritnas.errors import UsageError
 from meritnas.policy.policy import Ascent, Policy
 
 
@@ -82,7 +83,5 @@ def make_policy(
     """A policy that moves at the pace of this name, or with this rate."""
     pace = PACES[name]
     chosen = pace.rate(updates) if rate is None else rate
-    if not 0 < chosen < np.inf:
-        raise UsageError(f"the policy's learning rate must be above 0 and finite, got {chosen}")
     ascent = replace(pace.ascent, falls_over=max(1, updates)) if pace.falls else pace.ascent
     return Policy(sizes, chosen, ascent, initial)

@@ -1,3 +1,5 @@
+"""PC-DARTS' weights of options and of edges."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

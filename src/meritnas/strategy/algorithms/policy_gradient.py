@@ -1,26 +1,30 @@
+"""REINFORCE, PARSEC and AdvantageNAS: a policy that moves by the credit of what it draws."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from typing import Any, Protocol
 
 from meritnas.clock import Clock
-from meritnas.cost.feasible import FeasibleSet
+from meritnas.credit.baseline import Baseline, MovingAverage, Paired
 from meritnas.credit.credit import Credit
-from meritnas.policy.laws import Law, Unrestricted
-from meritnas.policy.policy import Policy
-from meritnas.space.architecture import Architecture
+from meritnas.credit.reward import Reward
+from meritnas.credit.whole_reward import WholeReward
+from meritnas.policy.laws import Law, Unrestricted, feasible_law, valid_law
 from meritnas.strategy.algorithms.best_seen import BestSeen
 from meritnas.strategy.algorithms.final_choice import FinalChoice
-from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
-from meritnas.strategy.turns import WITH_WEIGHTS, Turns
+from meritnas.strategy.algorithms.pace import make_policy
+from meritnas.strategy.algorithms.policy_strategy import JudgingStrategy
+from meritnas.strategy.problem import Problem
+from meritnas.strategy.strategy import Learnt
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.probe import Probe
 
+_LARGE_TABLE = 100_000
+
 
 @dataclass
-class PolicyGradient:
+class PolicyGradient(JudgingStrategy):
     """A policy that moves by the credit of what it draws.
 
     REINFORCE (TabNAS, algorithms 1 and 2), PARSEC and AdvantageNAS (algorithm 1) are this
@@ -32,30 +36,19 @@ class PolicyGradient:
     as much as drawing many, so a path may come from a policy a few updates old.
 
     Attributes:
-        policy: the belief.
-        feasible: the architectures that may be chosen.
         law: what is learnt from.
         credit: how much each option gets of a draw's loss.
-        choose: the final choice.
-        rng: where all draws come from.
         samples: draws for each update.
         weight_law: what the weights are trained on.
-        seen: the best of what was judged.
         paths_at_once: see above.
     """
 
-    policy: Policy
-    feasible: FeasibleSet
     law: Law
     credit: Credit
-    choose: FinalChoice
-    rng: np.random.Generator
     samples: int = 8
     weight_law: Law = field(default_factory=Unrestricted)
-    seen: BestSeen = field(default_factory=BestSeen)
     paths_at_once: int = 16
-    turns: Turns = WITH_WEIGHTS
-    _paths: list[list[int]] = field(default_factory=list)
+    _paths: list[list[int]] = field(default_factory=list, init=False)
 
     def sample(self, clock: Clock) -> Gates:
         """A path drawn by the weight steps' law."""
@@ -78,32 +71,96 @@ class PolicyGradient:
             values |= found.values
         return Learnt(values)
 
-    def beliefs(self) -> list[np.ndarray]:
-        """The policy's probabilities."""
-        return self.policy.probabilities()
-
-    def leader(self) -> Architecture:
-        """The most probable feasible architecture."""
-        return self.feasible.mode(self.policy.rows())
-
-    def derive(self, probe: Probe) -> list[Architecture]:
-        """What the final choice makes of the policy."""
-        return self.choose.ranked(self.policy, self.feasible, probe, self.rng)
-
     def state_dict(self) -> dict[str, Any]:
-        """Policy, credit, the best seen, generator and the paths drawn ahead."""
-        return {
-            "policy": self.policy.state_dict(),
-            "credit": self.credit.state_dict(),
-            "seen": self.seen.state_dict(),
-            "rng": rng_state(self.rng),
-            "paths": [list(path) for path in self._paths],
-        }
+        """Policy, generator, the best seen, credit and the paths drawn ahead."""
+        paths = [list(path) for path in self._paths]
+        return {**super().state_dict(), "credit": self.credit.state_dict(), "paths": paths}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
-        self.policy.load_state_dict(state["policy"])
+        super().load_state_dict(state)
         self.credit.load_state_dict(state["credit"])
-        self.seen.load_state_dict(state["seen"])
-        set_rng_state(self.rng, state["rng"])
         self._paths = [list(path) for path in state["paths"]]
+
+
+class Rewarding(Protocol):
+    """What a policy gradient can be told that compares rewards."""
+
+    @property
+    def policy_rate(self) -> float | None:
+        """The policy's learning rate; None for `PACES`."""
+        ...
+
+    @property
+    def samples(self) -> int | None:
+        """Networks judged for each policy step, which comes every so many weight steps.
+
+        None for 8 (as many as TabNAS has cores), or 16 where the table of the feasible set that
+        they share is large.
+        """
+        ...
+
+    @property
+    def weight_draws(self) -> str:
+        """Whether weight steps draw from the `policy` or from its `feasible` part."""
+        ...
+
+    @property
+    def baseline(self) -> str:
+        """What rewards are compared with: their `average`, or those `paired` with them."""
+        ...
+
+
+def by_credit(
+    problem: Problem,
+    *,
+    pace: str,
+    policy_rate: float | None,
+    samples: int,
+    weight_draws: str,
+    law: Law,
+    credit: Credit,
+    choose: FinalChoice,
+    seen: BestSeen,
+    paths_at_once: int = 16,
+) -> PolicyGradient:
+    """A policy gradient at its first step."""
+    feasible = problem.feasible
+    make_law = {"policy": valid_law, "feasible": feasible_law}[weight_draws]
+    updates = max(1, problem.joint_steps // samples)
+    return PolicyGradient(
+        policy=make_policy(pace, feasible.space.sizes, updates, policy_rate),
+        feasible=feasible,
+        law=law,
+        credit=credit,
+        choose=choose,
+        rng=problem.rng(),
+        samples=samples,
+        weight_law=make_law(feasible),
+        seen=seen,
+        paths_at_once=paths_at_once,
+    )
+
+
+def by_reward(
+    problem: Problem,
+    told: Rewarding,
+    law: Law,
+    reward: Reward,
+    choose: FinalChoice,
+    seen: BestSeen | None = None,
+) -> PolicyGradient:
+    """A policy gradient whose draws get their whole reward."""
+    baseline: Baseline = Paired() if told.baseline == "paired" else MovingAverage()
+    usual = 16 if problem.feasible.diagram.transitions > _LARGE_TABLE else 8
+    return by_credit(
+        problem,
+        pace="tabnas",
+        policy_rate=told.policy_rate,
+        samples=usual if told.samples is None else told.samples,
+        weight_draws=told.weight_draws,
+        law=law,
+        credit=WholeReward(reward, baseline),
+        choose=choose,
+        seen=seen or BestSeen(),
+    )

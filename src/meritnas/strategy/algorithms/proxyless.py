@@ -1,27 +1,25 @@
+"""ProxylessNAS: two options of each decision run, one of them counts."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from meritnas.clock import Clock
-from meritnas.cost.feasible import FeasibleSet
 from meritnas.policy.laws import Law, feasible_law
 from meritnas.policy.neighbours import fitting_options, restricted
-from meritnas.policy.policy import Policy
 from meritnas.policy.tags import silent
-from meritnas.space.architecture import Architecture
-from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
-from meritnas.strategy.turns import WITH_WEIGHTS, Turns
+from meritnas.strategy.algorithms.policy_strategy import PolicyStrategy
+from meritnas.strategy.strategy import Learnt
 from meritnas.supernet.gates import Gates, one_path, two_paths
 from meritnas.supernet.probe import Probe
 
 
 @dataclass
-class Proxyless:
+class TwoPaths(PolicyStrategy):
     """Two options of each decision run, one of them counts (ProxylessNAS; Cai et al., 2019).
 
     A path y is drawn, and for each decision a second option z. Both run, with gates (1, 0); the
@@ -36,17 +34,8 @@ class Proxyless:
     active more often than the policy says). A decision whose active option gives only zeros, or
     that has no second option, learns nothing from that draw. Two options run at once, so there is
     no `process best` to offer.
-
-    Attributes:
-        policy: the belief.
-        feasible: the architectures that may be drawn and chosen.
-        rng: where all draws come from.
     """
 
-    policy: Policy
-    feasible: FeasibleSet
-    rng: np.random.Generator
-    turns: Turns = WITH_WEIGHTS
     _law: Law = field(init=False)
     _silent: list[np.ndarray] = field(init=False)
 
@@ -87,28 +76,6 @@ class Proxyless:
             else:
                 found.append(int(np.searchsorted(ladder, mark * ladder[-1], side="right")))
         return found
-
-    def beliefs(self) -> list[np.ndarray]:
-        """The policy's probabilities."""
-        return self.policy.probabilities()
-
-    def leader(self) -> Architecture:
-        """The most probable feasible architecture."""
-        return self.feasible.mode(self.policy.rows())
-
-    def derive(self, probe: Probe) -> list[Architecture]:
-        """The leader."""
-        del probe
-        return [self.leader()]
-
-    def state_dict(self) -> dict[str, Any]:
-        """Policy and generator."""
-        return {"policy": self.policy.state_dict(), "rng": rng_state(self.rng)}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from a saved state."""
-        self.policy.load_state_dict(state["policy"])
-        set_rng_state(self.rng, state["rng"])
 
 
 def pair_gradient(

@@ -1,15 +1,16 @@
+"""Search one way, and choose by Shapley values at the end: the ablation of Shapley-NAS."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from meritnas.clock import Clock
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.space.architecture import Architecture
-from meritnas.strategy.algorithms.dense import strongest
+from meritnas.strategy.algorithms.dense import strongest, tensors
 from meritnas.strategy.algorithms.shapley_estimate import Estimate, game_of
 from meritnas.strategy.strategy import Learnt, Strategy, rng_state, set_rng_state
 from meritnas.strategy.turns import Turns
@@ -58,9 +59,8 @@ class RankedByShapley:
 
     def derive(self, probe: Probe) -> list[Architecture]:
         """The feasible architecture whose options have the largest sum of Shapley values."""
-        rows = [torch.from_numpy(row).float() for row in self.beliefs()]
         sampler = self.estimate.begin(np.random.default_rng(self.rng.integers(2**63)))
-        game = game_of(self.estimate, probe, rows)
+        game = game_of(self.estimate, probe, tensors(self.beliefs()))
         with probe.remembering():
             for _ in range(self.estimate.turns):
                 if not self.estimate.enough(sampler):

@@ -1,3 +1,5 @@
+"""Which of the roles of a fusion cell its edges should play."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,3 +1,5 @@
+"""How Shapley values of a supernet's options are found: by permutations or by regression."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,8 +13,18 @@ from meritnas.credit.certain_ranks import settled
 from meritnas.credit.game import Counted
 from meritnas.credit.permutation_shapley import PermutationSampler
 from meritnas.credit.regression_shapley import RegressionSampler
-from meritnas.credit.supernet_game import Players, SupernetGame
+from meritnas.credit.supernet_game import Players, SupernetGame, players_of
+from meritnas.strategy.problem import Problem
 from meritnas.supernet.probe import Probe
+
+PERMUTATIONS = 10
+"""As many as the paper has after every epoch."""
+
+JUDGED_ROWS = 256
+TRUNCATION = 0.5
+
+_EVALUATIONS_A_STEP = 6
+_LEAST_ESTIMATES = 3
 
 
 class Sampler(Protocol):
@@ -40,8 +52,8 @@ class Sampler(Protocol):
         ...
 
 
-class Estimate(Protocol):
-    """How Shapley values of a supernet's options are found."""
+class Judging(Protocol):
+    """What an estimate of Shapley values looks at, and for how long."""
 
     @property
     def players(self) -> Players:
@@ -57,6 +69,10 @@ class Estimate(Protocol):
     def turns(self) -> int:
         """How many turns an estimate takes."""
         ...
+
+
+class Estimate(Judging, Protocol):
+    """How Shapley values of a supernet's options are found."""
 
     def begin(self, rng: np.random.Generator) -> Sampler:
         """A new estimate."""
@@ -156,6 +172,46 @@ class ByRegression:
         return False
 
 
-def game_of(estimate: Estimate, probe: Probe, rows: Sequence[Tensor]) -> Counted:
+def affordable(problem: Problem) -> tuple[int, int]:
+    """(the most estimates, permutations of each) within 6 evaluations a weight step."""
+    heard = int((~players_of(problem.feasible.space).null).sum())
+    evaluations = _EVALUATIONS_A_STEP * problem.joint_steps
+    count = evaluations // (_LEAST_ESTIMATES * max(1, heard))
+    count = min(PERMUTATIONS, max(2, count - count % 2))
+    return max(1, evaluations // (count * max(1, heard))), count
+
+
+def make_estimate(
+    problem: Problem,
+    estimator: str,
+    permutations: int,
+    truncation: float | None,
+    judged_rows: int = JUDGED_ROWS,
+    confidence: float = 0.0,
+    *,
+    antithetic: bool = True,
+    lower: float = 0.0,
+) -> Estimate:
+    """An estimate by `permutation` or by `regression`.
+
+    Args:
+        problem: whose options play.
+        estimator: which of the two.
+        permutations: how many, or as many as a regression takes evaluations.
+        truncation: as a share of everybody's score; None for the usual one, 0 for none.
+        judged_rows: of validation data.
+        confidence: that ends permutations early; 0 for never.
+        antithetic: see `ByPermutations`.
+        lower: see `ByPermutations`.
+    """
+    players = players_of(problem.feasible.space)
+    if estimator == "regression":
+        return ByRegression(players, judged_rows, permutations)
+    eta = (TRUNCATION if truncation is None else truncation) or None
+    sure = confidence or None
+    return ByPermutations(players, judged_rows, permutations, eta, antithetic, lower, sure)
+
+
+def game_of(estimate: Judging, probe: Probe, rows: Sequence[Tensor]) -> Counted:
     """The mixture with these weights as a game."""
     return Counted(SupernetGame(probe, estimate.players, rows, estimate.judged_rows))

@@ -1,3 +1,5 @@
+"""How Shapley values move architecture weights."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""SM-ShapNAS: a mixture whose weights follow grouped Shapley values, after gradients."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -5,67 +7,23 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from meritnas.clock import Clock
-from meritnas.cost.feasible import FeasibleSet
-from meritnas.credit.game import Counted
-from meritnas.credit.grouped_shapley import GroupedSampler, samples_in_proportion
-from meritnas.credit.supernet_game import Players, SupernetGame
+from meritnas.credit.grouped_shapley import GroupedSampler
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.algorithms.darts import Softmax
-from meritnas.strategy.algorithms.dense import first_order, strongest
+from meritnas.strategy.algorithms.dense import first_order
+from meritnas.strategy.algorithms.grouped import Grouped
 from meritnas.strategy.algorithms.roles import best_roles
-from meritnas.strategy.algorithms.shapley_step import ShapleyStep
-from meritnas.strategy.strategy import Learnt, rng_state, set_rng_state
-from meritnas.strategy.turns import Turns
-from meritnas.supernet.gates import Gates, mixture
+from meritnas.strategy.algorithms.valued_mixture import ValuedMixture
+from meritnas.strategy.strategy import Learnt
 from meritnas.supernet.probe import Probe
 
 _MOST_LEADERS = 8
 
 
-@dataclass(frozen=True)
-class Grouped:
-    """How many samples players have in an estimate, and what they are judged on.
-
-    Attributes:
-        players: who plays.
-        samples: [players], m: those of each one's group.
-        judged_rows: rows of validation data for each permutation, at least.
-        turns: how many turns an epoch's estimate, or its steps by gradient, take.
-        shared: for each node the players that share samples by their weights once the warm-up is
-            over; all others keep theirs. Empty for nobody.
-        least: the fewest samples by weight.
-        most: the most.
-    """
-
-    players: Players
-    samples: np.ndarray
-    judged_rows: int
-    turns: int
-    shared: tuple[tuple[int, ...], ...] = ()
-    least: int = 4
-    most: int = 160
-
-    def by_weight(self, beliefs: list[np.ndarray]) -> np.ndarray:
-        """[players]: samples in proportion to the weights of a node's operations."""
-        weights = np.array(
-            [
-                beliefs[decision][list(options)].sum()
-                for decision, options in zip(
-                    self.players.decisions, self.players.options, strict=True
-                )
-            ]
-        )
-        logits = np.log(np.maximum(weights, np.finfo(float).tiny))
-        return samples_in_proportion(
-            logits, self.shared, self.samples, least=self.least, most=self.most
-        )
-
-
 @dataclass
-class SmShapley:
+class GroupedMixture(ValuedMixture):
     """SM-ShapNAS: a mixture whose weights follow grouped Shapley values (algorithm 1, eq. 8-12).
 
     The supernet is trained as a mixture with weights softmax(alpha). After every epoch the weights
@@ -81,42 +39,24 @@ class SmShapley:
     cell is x and which is y, of which values say nothing, is then decided by one-shot loss.
 
     Attributes:
-        feasible: the architectures that may be chosen.
         relaxation: alpha, by option, and how gradients move it.
-        estimate: how values are found.
-        step: how they move alpha.
-        rng: for permutations.
         warm_share: the part of the epochs that is warm-up, rounded to whole ones.
         both: whether every epoch has gradients and an estimate.
-        most_epochs: fewer epochs than there are after which alpha moves, or None.
     """
 
-    feasible: FeasibleSet
-    relaxation: Softmax
     estimate: Grouped
-    step: ShapleyStep
-    rng: np.random.Generator
+    relaxation: Softmax
     warm_share: float
     both: bool = False
-    most_epochs: int | None = None
-    turns: Turns = field(init=False)
     _sampler: GroupedSampler = field(init=False)
-    _turn: int = field(init=False, default=0)
     _leaders: list[tuple[int, ...]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        each = self.estimate.turns
-        most = None if self.most_epochs is None else self.most_epochs * each
-        self.turns = Turns("frozen", most, each)
+        super().__post_init__()
         self._begin(self.estimate.samples)
 
     def _begin(self, samples: np.ndarray) -> None:
         self._sampler = GroupedSampler(samples, self.rng, self.estimate.turns)
-
-    def sample(self, clock: Clock) -> Gates:
-        """The mixture as it is."""
-        del clock
-        return mixture(self._rows())
 
     def update(self, probe: Probe, clock: Clock) -> Learnt | None:
         """One more turn of an epoch's gradients or of its estimate; the last one ends it."""
@@ -124,7 +64,8 @@ class SmShapley:
         estimates = self.both or clock.phase_step >= warm_turns
         learnt = self._descended(probe, clock) if self._gradients(estimates) else None
         if estimates:
-            learnt = self._estimated(probe) or learnt
+            found = self.advanced(probe)
+            learnt = found if found.values["evaluations"] else learnt
         self._turn += 1
         if self._turn == self.estimate.turns:
             if estimates:
@@ -159,17 +100,6 @@ class SmShapley:
             losses.append(loss)
         return Learnt({"reward": 1.0 - float(np.mean(losses)), "used": 1.0})
 
-    def _estimated(self, probe: Probe) -> Learnt | None:
-        """One more turn of the estimate; None where no permutation was due."""
-        estimate = self.estimate
-        game = Counted(SupernetGame(probe, estimate.players, self._rows(), estimate.judged_rows))
-        with probe.remembering():
-            self._sampler.advance(game)
-        if not game.evaluations:
-            return None
-        evaluations = float(game.evaluations)
-        return Learnt({"reward": self._sampler.everybody, "used": 1.0, "evaluations": evaluations})
-
     def _move(self, *, by_weight: bool) -> None:
         """The step along an estimate's values (eq. 11), and the next one's samples."""
         values = self._sampler.values()
@@ -185,16 +115,9 @@ class SmShapley:
         others = [found for found in self._leaders if found != leader]
         self._leaders = [*others, leader][-_MOST_LEADERS:]
 
-    def _rows(self) -> list[Tensor]:
-        return [torch.from_numpy(row).float() for row in self.beliefs()]
-
     def beliefs(self) -> list[np.ndarray]:
         """The weights within each decision."""
         return self.relaxation.probabilities()
-
-    def leader(self) -> Architecture:
-        """The feasible architecture whose options have the largest sum of weights (eq. 5)."""
-        return strongest(self.feasible, self.beliefs())
 
     def derive(self, probe: Probe) -> list[Architecture]:
         """The leaders of the epochs in their best roles, the smallest one-shot loss first."""
@@ -209,18 +132,12 @@ class SmShapley:
 
     def state_dict(self) -> dict[str, Any]:
         """Everything, the unfinished estimate included."""
-        return {
-            "relaxation": self.relaxation.state_dict(),
-            "rng": rng_state(self.rng),
-            "sampler": self._sampler.state_dict(),
-            "turn": self._turn,
-            "leaders": [list(picks) for picks in self._leaders],
-        }
+        leaders = [list(picks) for picks in self._leaders]
+        known = {"relaxation": self.relaxation.state_dict(), "leaders": leaders}
+        return {**known, **super().state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
         self.relaxation.load_state_dict(state["relaxation"])
-        set_rng_state(self.rng, state["rng"])
-        self._sampler.load_state_dict(state["sampler"])
-        self._turn = state["turn"]
+        super().load_state_dict(state)
         self._leaders = [tuple(picks) for picks in state["leaders"]]

@@ -1,3 +1,5 @@
+"""SNAS' soft draws of the weights of options."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

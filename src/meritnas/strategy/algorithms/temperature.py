@@ -1,3 +1,5 @@
+"""How soft draws are, by the clock."""
+
 from __future__ import annotations
 
 import math

@@ -1,0 +1,61 @@
+"""AdvantageNAS (Sato et al., 2021): credit for what each chosen option's output did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from meritnas.errors import whole_number
+from meritnas.settings.spec import StrategySpec
+from meritnas.strategy.options import JudgedFinal, WeightDraws, check_policy_rate
+
+if TYPE_CHECKING:
+    from meritnas.strategy.problem import Problem
+    from meritnas.strategy.strategy import Strategy
+
+
+@dataclass(frozen=True)
+class Advantage(StrategySpec):
+    """AdvantageNAS: each choice of a sampled network gets what its own output did.
+
+    Attributes:
+        final: How the final network is chosen.
+        policy_rate: Learning rate of the policy.
+        samples: Networks for each policy step.
+        weight_draws: Where networks for weight steps come from.
+    """
+
+    name: ClassVar[str] = "advantage"
+
+    final: JudgedFinal = "argmax"
+    policy_rate: float | None = None
+    samples: int = 1
+    weight_draws: WeightDraws = "feasible"
+
+    def __post_init__(self) -> None:
+        """Complain about values out of range."""
+        super().__post_init__()
+        whole_number("samples", self.samples, 1)
+        check_policy_rate(self.policy_rate)
+
+    def make(self, problem: Problem) -> Strategy:
+        """A policy gradient at its first step."""
+        from meritnas.credit import advantage
+        from meritnas.policy.laws import feasible_law
+        from meritnas.strategy.algorithms.best_seen import BestSeen
+        from meritnas.strategy.algorithms.final_choice import judged_choice
+        from meritnas.strategy.algorithms.policy_gradient import by_credit
+
+        seen = BestSeen()
+        return by_credit(
+            problem,
+            pace="advantage",
+            policy_rate=self.policy_rate,
+            samples=self.samples,
+            weight_draws=self.weight_draws,
+            law=feasible_law(problem.feasible),
+            credit=advantage.Advantage(problem.feasible),
+            choose=judged_choice(problem, self.final, seen),
+            seen=seen,
+            paths_at_once=2,
+        )

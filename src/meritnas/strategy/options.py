@@ -1,0 +1,42 @@
+"""Options that several strategies share, and what is said about values out of range."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Literal
+
+from meritnas.errors import UsageError, whole_number
+
+WeightDraws = Literal["policy", "feasible"]
+Baseline = Literal["average", "paired"]
+JudgedFinal = Literal["argmax", "process-best"]
+
+
+def check_above_zero(name: str, value: float) -> None:
+    """Complain about what is not above 0 and finite."""
+    if not 0 < value < inf:
+        raise UsageError(f"{name} must be above 0 and finite, got {value}")
+
+
+def check_policy_rate(rate: float | None) -> None:
+    """Complain about a learning rate that moves nothing, or everything."""
+    if rate is not None:
+        check_above_zero("the policy's learning rate", rate)
+
+
+def check_within(name: str, value: float) -> None:
+    """Complain about what does not lie between 0 and 1."""
+    if not 0 <= value <= 1:
+        raise UsageError(f"{name} must lie between 0 and 1, got {value}")
+
+
+def check_least(name: str, value: int | None, least: int) -> None:
+    """Complain about a number below the least; None is for one that is found."""
+    if value is not None:
+        whole_number(name, value, least)
+
+
+def check_samples(samples: int | None, baseline: str) -> None:
+    """Complain about too few networks for what their rewards are compared with."""
+    least = 2 if baseline == "paired" else 1
+    check_least(f"samples (with baseline '{baseline}')", samples, least)

@@ -1,0 +1,63 @@
+"""PARSEC (Casale, Gordon and Fusi, 2019): draws weighted by their likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from meritnas.errors import whole_number
+from meritnas.settings.fields import shown
+from meritnas.settings.spec import StrategySpec
+from meritnas.strategy.options import JudgedFinal, WeightDraws, check_policy_rate
+
+if TYPE_CHECKING:
+    from meritnas.strategy.problem import Problem
+    from meritnas.strategy.strategy import Strategy
+
+
+@dataclass(frozen=True)
+class Parsec(StrategySpec):
+    """PARSEC: several sampled networks pull with their share of the likelihood.
+
+    Attributes:
+        form: Of PARSEC: as in its paper, or as in AdvantageNAS' code.
+        final: How the final network is chosen.
+        policy_rate: Learning rate of the policy.
+        samples: Networks for each policy step.
+        weight_draws: Where networks for weight steps come from.
+    """
+
+    name: ClassVar[str] = "parsec"
+
+    form: Literal["paper", "code"] = field(default="paper", metadata=shown(metavar="NAME"))
+    final: JudgedFinal = "argmax"
+    policy_rate: float | None = None
+    samples: int = 8
+    weight_draws: WeightDraws = "feasible"
+
+    def __post_init__(self) -> None:
+        """Complain about values out of range."""
+        super().__post_init__()
+        whole_number("samples", self.samples, 2)
+        check_policy_rate(self.policy_rate)
+
+    def make(self, problem: Problem) -> Strategy:
+        """A policy gradient at its first step."""
+        from meritnas.credit.importance import Importance
+        from meritnas.policy.laws import feasible_law
+        from meritnas.strategy.algorithms.best_seen import BestSeen
+        from meritnas.strategy.algorithms.final_choice import judged_choice
+        from meritnas.strategy.algorithms.policy_gradient import by_credit
+
+        seen = BestSeen()
+        return by_credit(
+            problem,
+            pace="parsec",
+            policy_rate=self.policy_rate,
+            samples=self.samples,
+            weight_draws=self.weight_draws,
+            law=feasible_law(problem.feasible),
+            credit=Importance(self.form),
+            choose=judged_choice(problem, self.final, seen),
+            seen=seen,
+        )
