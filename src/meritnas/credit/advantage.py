@@ -1,3 +1,5 @@
+"""AdvantageNAS' credit: what each option's own output did for the loss."""
+
 from __future__ import annotations
 
 from typing import Any

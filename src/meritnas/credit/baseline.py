@@ -1,3 +1,5 @@
+"""What rewards are compared with."""
+
 from __future__ import annotations
 
 from typing import Protocol

@@ -1,3 +1,5 @@
+"""Whether samples settle a ranking."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""The parts of one architecture as a game, by the shared weights of a supernet."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""MANAS' coordinated descent: blame for the options of what was proposed."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""What credit is: what the options of drawn architectures did for their loss."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,3 +1,5 @@
+"""Exact Shapley values, from all coalitions."""
+
 from __future__ import annotations
 
 from math import comb

@@ -1,3 +1,5 @@
+"""Games: what coalitions of players are worth."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,6 +1,7 @@
+"""Shapley values by permutations of which each player has a number of its own."""
+
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -8,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from meritnas.credit.game import Counted
+from meritnas.credit.orders import OrderSampler
 
 _HALVINGS = 80
 _ROUNDING = 1e-6
 """What is this close to a whole number is that number."""
 
 
-class GroupedSampler:
+class GroupedSampler(OrderSampler):
     """Shapley values by permutations of which each player has a number of its own (SM-ShapNAS).
 
     phi_i = 1/m_i * sum over the first m_i permutations of [v(S + i) - v(S)], S being who is still
@@ -37,27 +39,15 @@ class GroupedSampler:
     """
 
     def __init__(self, samples: np.ndarray, rng: np.random.Generator, turns: int = 1) -> None:
+        super().__init__(rng)
         self._samples = np.asarray(samples, dtype=np.int64)
-        self._rng = rng
         self._turns = turns
         self._turn = 0
-        self._everybody: float | None = None
-        self._marginals: list[np.ndarray] = []
 
     @property
     def samples(self) -> np.ndarray:
         """[players], in how many permutations each one is looked at in the end."""
         return self._samples.copy()
-
-    @property
-    def permutations(self) -> int:
-        """How many were made."""
-        return len(self._marginals)
-
-    @property
-    def everybody(self) -> float:
-        """What everybody scored together when last asked; 0 before the first permutation."""
-        return 0.0 if self._everybody is None else self._everybody
 
     def advance(self, game: Counted) -> None:
         """One more turn; none are left after as many as there are."""
@@ -110,21 +100,14 @@ class GroupedSampler:
 
     def state_dict(self) -> dict[str, Any]:
         """All that is needed to go on with the next turn, numbers of samples included."""
-        return {
-            "rng": json.dumps(self._rng.bit_generator.state),
-            "samples": self._samples.tolist(),
-            "turn": self._turn,
-            "everybody": self._everybody,
-            "marginals": [row.tolist() for row in self._marginals],
-        }
+        own = {"samples": self._samples.tolist(), "turn": self._turn}
+        return {**super().state_dict(), **own}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
-        self._rng.bit_generator.state = json.loads(state["rng"])
+        super().load_state_dict(state)
         self._samples = np.array(state["samples"], dtype=np.int64)
         self._turn = state["turn"]
-        self._everybody = state["everybody"]
-        self._marginals = [np.array(row) for row in state["marginals"]]
 
 
 def expected_evaluations(samples: np.ndarray, null: np.ndarray) -> float:

@@ -1,3 +1,5 @@
+"""PARSEC's credit: draws pull with their share of the likelihood."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

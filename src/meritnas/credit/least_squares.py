@@ -1,3 +1,5 @@
+"""A regression of losses on what was picked."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

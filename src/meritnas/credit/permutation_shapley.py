@@ -1,14 +1,16 @@
+"""Shapley values by removing players in random orders."""
+
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 
 from meritnas.credit.game import Counted, Game
+from meritnas.credit.orders import OrderSampler
 
 
-class PermutationSampler:
+class PermutationSampler(OrderSampler):
     """Shapley values by removing players one after the other (Shapley-NAS, algorithm 1).
 
     A permutation begins with everybody; each player is credited with what its removal costs. With
@@ -40,23 +42,11 @@ class PermutationSampler:
         *,
         antithetic: bool = True,
     ) -> None:
+        super().__init__(rng)
         self._players = players
-        self._rng = rng
         self._truncation = truncation
         self._antithetic = antithetic
-        self._everybody: float | None = None
-        self._marginals: list[np.ndarray] = []
         self._depths: list[int] = []
-
-    @property
-    def permutations(self) -> int:
-        """How many were made."""
-        return len(self._marginals)
-
-    @property
-    def everybody(self) -> float:
-        """What everybody scored together last; 0 before the first permutation."""
-        return 0.0 if self._everybody is None else self._everybody
 
     @property
     def depth(self) -> float:
@@ -130,16 +120,9 @@ class PermutationSampler:
 
     def state_dict(self) -> dict[str, Any]:
         """All that is needed to go on with the next permutation."""
-        return {
-            "rng": json.dumps(self._rng.bit_generator.state),
-            "everybody": self._everybody,
-            "marginals": [row.tolist() for row in self._marginals],
-            "depths": list(self._depths),
-        }
+        return {**super().state_dict(), "depths": list(self._depths)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
-        self._rng.bit_generator.state = json.loads(state["rng"])
-        self._everybody = state["everybody"]
-        self._marginals = [np.array(row) for row in state["marginals"]]
+        super().load_state_dict(state)
         self._depths = list(state["depths"])

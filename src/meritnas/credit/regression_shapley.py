@@ -1,3 +1,5 @@
+"""Shapley values by regression on random coalitions."""
+
 from __future__ import annotations
 
 import itertools

@@ -1,3 +1,5 @@
+"""What a sampled network is worth, from its loss and its cost."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+"""Games for the library shapiq."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""Shapley values of any game, by the method that fits."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""The options of a supernet as a game."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""REINFORCE's credit: all options of a draw get its whole reward."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field

@@ -1,3 +1,5 @@
+"""Agents of MANAS: one for each decision, which choose by blame."""
+
 from __future__ import annotations
 
 import math

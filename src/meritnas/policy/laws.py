@@ -1,3 +1,5 @@
+"""How a policy becomes architectures to learn from, with or without limits."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+"""Options that fit while all other decisions stay as they are."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""The belief about a space: a row of logits for each decision, moved by Adam."""
+
 from __future__ import annotations
 
 import copy

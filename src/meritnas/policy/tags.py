@@ -1,3 +1,5 @@
+"""What the tags of options mean to strategies."""
+
 from __future__ import annotations
 
 import numpy as np
