@@ -1,3 +1,5 @@
+"""A column taken as dates: time, and the place in month, week and day."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

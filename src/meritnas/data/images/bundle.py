@@ -1,3 +1,5 @@
+"""Images ready to train on: their classes, their split, their pixels as numbers."""
+
 from __future__ import annotations
 
 import numpy as np

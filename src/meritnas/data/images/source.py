@@ -1,3 +1,5 @@
+"""Images and their classes, before anything is learned from them."""
+
 from __future__ import annotations
 
 import hashlib

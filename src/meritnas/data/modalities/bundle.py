@@ -1,3 +1,5 @@
+"""Several modalities ready to train on: their task, their split, their rows."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,3 +1,5 @@
+"""Samples of several modalities, before anything is learned from them."""
+
 from __future__ import annotations
 
 import hashlib
