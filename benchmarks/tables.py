@@ -31,7 +31,7 @@ _MOST = 2.0
 
 _LONG = """
 import sys
-from meritnas.data.bundle import make_bundle
+from meritnas.data.tables.bundle import make_bundle
 from meritnas.data.tables.source import load_source
 
 def memory(key):

@@ -46,7 +46,8 @@ import torch
 from scipy import stats
 
 from meritnas.cli.widths import parse_widths
-from meritnas.data.bundle import Bundle, make_bundle
+from meritnas.data.bundle import Bundle
+from meritnas.data.tables.bundle import make_bundle
 from meritnas.data.tables.source import load_source
 from meritnas.engine.loop import Search
 from meritnas.engine.start import make_search

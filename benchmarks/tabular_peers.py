@@ -58,7 +58,8 @@ from sklearn.utils import check_random_state
 from torch import Tensor, nn
 
 from meritnas import NASClassifier, NASRegressor
-from meritnas.data.bundle import Bundle, Outline, Part, encode_table, outline_table
+from meritnas.data.bundle import Bundle, Outline, Part
+from meritnas.data.tables.bundle import encode_table, outline_table
 from meritnas.data.tables.source import Source, load_source
 from meritnas.data.task import Task
 from meritnas.errors import DivergedError

@@ -23,7 +23,8 @@ import numpy as np
 import torch
 
 import meritnas
-from meritnas.data.bundle import Bundle, make_bundle
+from meritnas.data.bundle import Bundle
+from meritnas.data.tables.bundle import make_bundle
 from meritnas.data.tables.source import Source, load_source
 from meritnas.families.tabular.family import TabularSpace, tabular_space
 from meritnas.settings.recipe import TrainRecipe, default_batch_size

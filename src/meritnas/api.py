@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from torch import nn
 
-from meritnas.data.bundle import outline_table
 from meritnas.data.images.bundle import outline_images
 from meritnas.data.images.source import ImageData, ImageSource, is_image_data, load_images
 from meritnas.data.modalities.arrays import Values
 from meritnas.data.modalities.bundle import outline_modalities
 from meritnas.data.modalities.source import ModalitySource, load_modalities
+from meritnas.data.tables.bundle import outline_table
 from meritnas.data.tables.source import Source, load_source
 from meritnas.data.texts.bundle import outline_text
 from meritnas.data.texts.source import TextSource, load_text

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,3 +117,30 @@ def test_predict_reads_numbers_as_the_search_did(meritnas: Command, trained: Pat
     assert (
         meritnas("predict", trained, "comma.csv").out == meritnas("predict", trained, "new.csv").out
     )
+
+
+_WITHOUT_TORCH = """
+import sys
+from meritnas.cli.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit as ended:
+    assert not ended.code, ended.code
+assert "torch" not in sys.modules
+"""
+
+
+def without_torch(*arguments: object) -> str:
+    """What a command says in a process of its own, which must not have imported torch."""
+    line = [sys.executable, "-c", _WITHOUT_TORCH, *map(str, arguments)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_table_is_shown_without_torch(sales: Path) -> None:
+    assert "churn" in without_torch("columns", sales, "--target", "churn")
+
+
+def test_a_run_is_shown_without_torch(trained: Path) -> None:
+    assert "churn" in without_torch("columns", trained)

@@ -18,7 +18,8 @@ import pytest
 import torch
 
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.data.bundle import Bundle, make_bundle
+from meritnas.data.bundle import Bundle
+from meritnas.data.tables.bundle import make_bundle
 from meritnas.data.tables.source import load_source
 from meritnas.engine.loop import Search, run_search
 from meritnas.engine.start import make_search

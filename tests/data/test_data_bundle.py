@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import torch
 
-from meritnas.data.bundle import make_bundle
 from meritnas.data.bundled import BUNDLED
+from meritnas.data.tables.bundle import make_bundle
 from meritnas.data.tables.source import load_source
 from meritnas.errors import DataError
 

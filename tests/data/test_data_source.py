@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meritnas.data.bundled import BUNDLED
-from meritnas.data.tables.source import fingerprint, load_source, load_table
+from meritnas.data.files.loaded import fingerprint, load_table
+from meritnas.data.tables.source import load_source
 from meritnas.errors import DataError
 
 

@@ -14,7 +14,8 @@ from typer.main import get_command
 from meritnas.cli.main import make_app
 from meritnas.clock import Clock
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.data.bundle import Bundle, make_bundle
+from meritnas.data.bundle import Bundle
+from meritnas.data.tables.bundle import make_bundle
 from meritnas.data.tables.source import load_source
 from meritnas.engine.loop import Search
 from meritnas.engine.start import make_search

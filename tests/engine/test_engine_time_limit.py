@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meritnas.data.bundle import make_bundle
+from meritnas.data.tables.bundle import make_bundle
 from meritnas.data.tables.source import load_source
 from meritnas.engine import time_limit as pace
 from meritnas.engine.start import make_search

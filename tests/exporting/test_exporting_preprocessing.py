@@ -18,11 +18,11 @@ from meritnas.data.columns.category_column import category_key
 from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.images.encoder import ImageEncoder
 from meritnas.data.images.pictures import read_pictures
+from meritnas.data.modalities.description import describe_modalities
 from meritnas.data.modalities.encoder import ModalityEncoder
+from meritnas.data.tables.graph import TableRows
 from meritnas.data.texts.encoder import TextEncoder
-from meritnas.exporting.modality_description import describe_modalities
 from meritnas.exporting.preprocessing_export import preprocessing_files
-from meritnas.exporting.table_rows import TableRows
 from meritnas.exporting.trained import load_trained
 
 

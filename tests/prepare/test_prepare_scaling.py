@@ -10,7 +10,8 @@ import pytest
 
 import meritnas
 from meritnas import InfeasibleError
-from meritnas.data.bundle import Outline, outline_table
+from meritnas.data.bundle import Outline
+from meritnas.data.tables.bundle import outline_table
 from meritnas.data.tables.source import Source, load_source
 from meritnas.prepare import scaling
 from meritnas.prepare.scaling import ScalingChoice, choose_scaling

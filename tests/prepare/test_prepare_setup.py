@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from meritnas.cost.reduced import cheapest
-from meritnas.data.bundle import Bundle, make_bundle, outline_table
+from meritnas.data.bundle import Bundle
+from meritnas.data.tables.bundle import make_bundle, outline_table
 from meritnas.data.tables.source import Source, load_source
 from meritnas.families.stored_size import BYTES_A_WEIGHT
 from meritnas.families.tabular.family import TabularSpace

@@ -14,7 +14,7 @@ from PIL import Image
 
 import meritnas
 from meritnas import UsageError, load_predictor
-from meritnas.data.bundle import make_bundle
+from meritnas.data.tables.bundle import make_bundle
 from meritnas.data.tables.source import load_source
 from meritnas.engine import loop
 from meritnas.families.tabular.family import tabular_space

@@ -15,7 +15,8 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from meritnas.data.bundle import Bundle, make_bundle
+from meritnas.data.bundle import Bundle
+from meritnas.data.tables.bundle import make_bundle
 from meritnas.data.tables.source import load_source
 from meritnas.errors import StoreError
 from meritnas.prediction.predictor import Predictor, load_predictor

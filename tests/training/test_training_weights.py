@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import meritnas
 from meritnas import DataError, tabular_space
-from meritnas.data.bundle import Part, encode_table, outline_table
+from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
+from meritnas.data.tables.bundle import encode_table, outline_table
 from meritnas.data.tables.source import load_source
 from meritnas.data.task import Task
 from meritnas.settings.recipe import TrainRecipe

@@ -1,3 +1,5 @@
+"""Random changes to training images: crop, mirror image, cutout."""
+
 from __future__ import annotations
 
 import torch

@@ -1,8 +1,11 @@
+"""Data ready to train on: three encoded parts, what encoded them, and what is predicted."""
+
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -10,19 +13,14 @@ import torch
 from sklearn.utils.class_weight import compute_sample_weight
 from torch import Tensor
 
-from meritnas.data.bundled import BUNDLED
-from meritnas.data.columns.encoder import TableEncoder
-from meritnas.data.images.encoder import ImageEncoder
-from meritnas.data.labels import guess_note, rarity_note
-from meritnas.data.modalities.encoder import ModalityEncoder
-from meritnas.data.split import Split, split_rows
-from meritnas.data.tables.source import Source
+from meritnas.data.kind import Encoder
+from meritnas.data.labels import rarity_note
+from meritnas.data.split import Split
 from meritnas.data.task import Task
-from meritnas.data.texts.encoder import TextEncoder
 from meritnas.errors import DataError
 
-AnyEncoder = TableEncoder | ImageEncoder | TextEncoder | ModalityEncoder
-EncoderT = TypeVar("EncoderT", bound=AnyEncoder, covariant=True)
+EncoderT = TypeVar("EncoderT", bound=Encoder, covariant=True)
+Fitted = TypeVar("Fitted", bound=Encoder)
 
 
 @dataclass(frozen=True)
@@ -92,11 +90,6 @@ class Bundle(Generic[EncoderT]):
         return replace(self, train=train, valid=valid, test=test)
 
 
-AnyBundle = (
-    Bundle[TableEncoder] | Bundle[ImageEncoder] | Bundle[TextEncoder] | Bundle[ModalityEncoder]
-)
-
-
 @dataclass(frozen=True)
 class Outline:
     """What is settled about a table before its columns are looked at, or about images.
@@ -114,34 +107,10 @@ class Outline:
     notes: tuple[str, ...] = ()
 
 
-def outline_table(
-    source: Source,
-    seed: int,
-    kind: str | None = None,
-    class_weight: str | None = None,
-) -> Outline:
-    """Finds the task and splits the rows.
-
-    Args:
-        source: The table.
-        seed: Seed of the split.
-        kind: "classification" or "regression" to settle the task, None to find out.
-        class_weight: "balanced" for classes that count alike however many rows they have.
-
-    Raises:
-        DataError: The target cannot be learned.
-    """
-    values = source.frame[source.target]
-    # The classes must be known to split by them, the train rows to scale a regression target.
-    task = Task.find(values, np.arange(len(values)), kind)
-    labels = None if task.kind == "regression" else task.encode(values).numpy()
-    split = split_rows(len(values), labels, seed)
-    if labels is None:
-        task = Task.find(values, split.train, kind)
-    guessed = kind is None and source.location not in BUNDLED
-    guess = guess_note(values, task.classes) if guessed else ""
-    weights, rarity = weigh_classes(values, labels, class_weight)
-    return Outline(task, split, weights, tuple(note for note in (guess, rarity) if note))
+AnyBundle: TypeAlias = Bundle[Any]
+"""Whatever kind of data it is of."""
+AnyEncoder: TypeAlias = Any
+"""What encodes whatever kind of data."""
 
 
 def weigh_classes(
@@ -172,40 +141,31 @@ def weigh_classes(
     return compute_sample_weight("balanced", codes), ""
 
 
-def encode_table(
-    source: Source,
+def bundle_parts(
+    name: str,
     outline: Outline,
-    scaling: Literal["standard", "quantile"] = "standard",
-    most_categories: int | None = None,
-) -> Bundle[TableEncoder]:
-    """Encodes the rows by what the train rows say.
+    encoder: Fitted,
+    inputs: Callable[[np.ndarray], Tensor],
+    target: pd.Series | pd.DataFrame,
+) -> Bundle[Fitted]:
+    """The three parts of data whose rows have no order.
 
     Args:
-        source: The table.
-        outline: Its task and split.
-        scaling: How numbers are scaled.
-        most_categories: The most categories a column keeps; None for no such bound.
-
-    Raises:
-        DataError: No column can be used, or a value is not what its column needs.
+        name: Short name for reports.
+        outline: The task and the split.
+        encoder: What encodes the rows.
+        inputs: Positions of rows -> these, encoded.
+        target: The answer to every row.
     """
-    features = source.frame.drop(columns=source.target)
-    split, task = outline.split, outline.task
-    encoder = TableEncoder.fit(features, split.train, scaling, most_categories)
-    target = task.encode(source.frame[source.target])
+    answers = outline.task.encode(target)
 
     def part(rows: np.ndarray) -> Part:
-        inputs = torch.from_numpy(encoder.transform(features, rows))
-        return Part(inputs, target[torch.from_numpy(rows)], part_weights(outline.weights, rows))
+        own = part_weights(outline.weights, rows)
+        return Part(inputs(rows), answers[torch.from_numpy(rows)], own)
 
-    return Bundle(
-        source.name, part(split.train), part(split.valid), part(split.test), encoder, task
-    )
-
-
-def make_bundle(source: Source, seed: int, kind: str | None = None) -> Bundle[TableEncoder]:
-    """Outlines and encodes a table, with everything else as it is by default."""
-    return encode_table(source, outline_table(source, seed, kind))
+    split = outline.split
+    parts = part(split.train), part(split.valid), part(split.test)
+    return Bundle(name, *parts, encoder, outline.task)
 
 
 def part_weights(weights: np.ndarray | None, rows: np.ndarray) -> Tensor | None:

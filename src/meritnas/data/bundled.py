@@ -1,8 +1,9 @@
+"""Tables and images that come with installed packages; nothing is downloaded."""
+
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from sklearn import datasets
 
 from meritnas.errors import DataError
 from meritnas.wording import did_you_mean
@@ -27,6 +28,8 @@ def load_bundled(name: str) -> tuple[pd.DataFrame, str]:
         raise DataError(
             f"no bundled data '{name}';{did_you_mean(name, BUNDLED)} bundled: {', '.join(BUNDLED)}"
         )
+    from sklearn import datasets  # here: it takes a second, and few tables are bundled
+
     loaders = {
         "digits": datasets.load_digits,
         "breast_cancer": datasets.load_breast_cancer,
@@ -61,6 +64,8 @@ def load_bundled_images(name: str) -> tuple[np.ndarray, np.ndarray]:
             f"no bundled images '{name}';{did_you_mean(name, BUNDLED_IMAGES)} "
             f"bundled: {', '.join(BUNDLED_IMAGES)}"
         )
+    from sklearn import datasets
+
     digits = datasets.load_digits()
     pixels = np.rint(digits.images * (255 / 16)).astype(np.uint8)
     return pixels[..., None], digits.target.astype(np.int64)

@@ -1,17 +1,24 @@
-"""The one door to data: what every kind of it (tables, images, texts, modalities) can do."""
+"""The one door to data: what every kind of it (tables, images, texts, modalities) can do.
+
+Neither this module nor the kinds' own import torch or pandas: what a method needs is imported in
+it, so that settings can be listed, and columns shown, without waiting for either.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
 
-import pandas as pd
-from torch import Tensor, nn
+if TYPE_CHECKING:
+    import pandas as pd
+    from torch import Tensor, nn
 
-from meritnas.data.bundle import Bundle, Outline
-from meritnas.data.task import Task
-from meritnas.settings.preset import Facts
+    from meritnas.data.bundle import Bundle, Outline
+    from meritnas.data.columns.encoder import ColumnRow
+    from meritnas.data.task import Task
+    from meritnas.settings.preset import Facts
 
 
 class Source(Protocol):
@@ -63,7 +70,7 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True)
 class NewRows:
-    """What answers are wanted for.
+    """What answers are wanted for, as a file has it.
 
     Attributes:
         data: as `DataKind.new_inputs` takes it.
@@ -89,25 +96,36 @@ class GraphInputs:
         free: of each input the dimensions that may be of any size, and their names.
         sample: how many rows, seed -> random raw tensors.
         about: what the file says about its inputs, name -> text.
+        remembers: whether the network goes on from a state, by its `advance(inputs, state)`.
     """
 
     module: nn.Module
     free: dict[str, dict[int, str]]
     sample: Callable[[int, int], tuple[Tensor, ...]]
     about: dict[str, str]
+    remembers: bool = False
 
 
 class DataKind(Protocol):
-    """One kind of data. A new one is a package with such an object and a line in `KINDS`."""
+    """One kind of data. A new one is a package with such an object and a line in `KINDS`.
+
+    The methods with a body are what most kinds do; whoever inherits from this class has them.
+    """
 
     name: str
     """As config.json has it: `table`, `images`, `text`, `modalities`."""
     many: str
     """In messages: `tables`, `images`, `texts`, `several modalities`."""
+    elsewhere: str
+    """The same in messages about other data: `several modalities (--space fusion)`."""
     this: str
     """In messages: `this is a table`, `these are images`, ..."""
+    stored: str
+    """As preprocessing.json has it: `image`, `text`, `modalities`; tables have no word there."""
     reading: type[Any]
     """The settings class that says how such data is read."""
+    refused: Mapping[str, str] = MappingProxyType({})
+    """What to say about settings of other kinds' readings, where that is not the usual."""
     space: str
     """What is searched unless told otherwise."""
     strategy: str
@@ -117,6 +135,11 @@ class DataKind(Protocol):
 
     def recognises(self, data: Any) -> bool:
         """Whether data is of this kind by its looks alone."""
+        del data
+        return False
+
+    def impossible(self, data: Any) -> str:
+        """Why data cannot be of this kind, by its looks alone; empty where it may be."""
         ...
 
     def load(self, data: Any, target: str | None, reading: Any) -> Source:
@@ -124,11 +147,22 @@ class DataKind(Protocol):
         ...
 
     def load_again(self, data: Any, kept: Mapping[str, Any], run: str) -> Source:
-        """The data of a run, by what `remembered` kept; an error names the run's folder."""
+        """The data of a run, by what `remembered` kept; an error names the run's folder.
+
+        Args:
+            data: where it is, or what is in memory.
+            kept: the run's `data` of config.json.
+            run: its folder.
+        """
         ...
 
     def remembered(self, source: Any, reading: Any) -> dict[str, Any]:
-        """What a run keeps to read its data again, beside name, location and fingerprint."""
+        """What a run keeps to read its data again, beside name, location and fingerprint.
+
+        Args:
+            source: the data.
+            reading: how it was read; None for as usual.
+        """
         ...
 
     def outline(self, source: Any, reading: Any, seed: int) -> Outline:
@@ -139,9 +173,10 @@ class DataKind(Protocol):
         """What defaults follow from."""
         ...
 
-    def encodings(self, reading: Any) -> tuple[str, ...]:
+    def encodings(self, reading: Any, outline: Outline) -> tuple[str, ...]:
         """Ways to encode that are worth a trial; one where nothing is to be tried."""
-        ...
+        del reading, outline
+        return ("standard",)
 
     def encode(
         self,
@@ -153,7 +188,16 @@ class DataKind(Protocol):
         batch_size: int,
         most_codes: int | None = None,
     ) -> Bundle[Any]:
-        """The data as numbers, by what the training rows say."""
+        """The data as numbers, by what the training rows say.
+
+        Args:
+            source: the data.
+            outline: its task and split.
+            reading: how it is read.
+            encoding: one of `encodings`.
+            batch_size: of training, which is how many stretches of a text are read side by side.
+            most_codes: the most categories that a column of a table keeps; None for all.
+        """
         ...
 
     def encoder_from_json(self, found: dict[str, Any]) -> Encoder:
@@ -167,6 +211,11 @@ class DataKind(Protocol):
     def read_new(self, file: str, encoder: Any, task: Task) -> NewRows:
         """A new file to answer for."""
         ...
+
+    def columns(self, encoder: Any) -> list[ColumnRow]:
+        """What was made of each column; nothing where data have none."""
+        del encoder
+        return []
 
     def graph_inputs(self, encoder: Any) -> GraphInputs:
         """What an exported graph reads."""

@@ -1,3 +1,5 @@
+"""Target columns: classes or numbers, and what to say about them."""
+
 from __future__ import annotations
 
 from typing import TypeAlias

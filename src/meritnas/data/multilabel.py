@@ -1,15 +1,19 @@
+"""Several labels a row: read, checked, and scored."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import torch
 from pandas.api import types
-from torch import Tensor
 
 from meritnas.errors import DataError
 from meritnas.wording import listed
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LABEL_THRESHOLD = 0.3
 """A label is given where its probability is above this."""
@@ -141,6 +145,8 @@ def weighted_f1(chances: Tensor, target: Tensor, weights: Tensor | None = None) 
         target: 0 and 1 [n, labels].
         weights: How much each row counts [n]; None for 1 each.
     """
+    import torch  # here: labels are read, and shown, without it
+
     counts = torch.ones_like(target) if weights is None else weights[:, None].expand_as(target)
     given = (chances > LABEL_THRESHOLD).to(target.dtype)
     hits = (given * target * counts).sum(dim=0)

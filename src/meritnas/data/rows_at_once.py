@@ -1,3 +1,5 @@
+"""How much data a network is given at a time."""
+
 from __future__ import annotations
 
 import math

@@ -1,3 +1,5 @@
+"""Which rows are for training, validation and testing."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+"""Endless batches of a part, in random order or as a text goes on."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,15 +1,14 @@
+"""What is predicted, and the way between target values, tensors and answers."""
+
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-import torch
-from torch import Tensor
-from torch.nn import functional
 
 from meritnas.data.labels import Label, find_classes, is_classification, target_numbers
 from meritnas.data.multilabel import (
@@ -23,6 +22,9 @@ from meritnas.data.multilabel import (
 )
 from meritnas.errors import DataError
 from meritnas.wording import listed
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,13 @@ class Task:
         return cls("multilabel", name, tuple(str(label) for label in values.columns))
 
     def encode(self, values: pd.Series | pd.DataFrame) -> Tensor:
-        """Turns target values into a tensor [n].
+        """Turns target values into a tensor, as `codes` says."""
+        import torch  # in methods: a task is found, and shown, without it
+
+        return torch.from_numpy(self.codes(values))
+
+    def codes(self, values: pd.Series | pd.DataFrame) -> np.ndarray:
+        """Turns target values into numbers [n].
 
         Returns:
             Binary: float32 of 0 and 1. Multiclass: int64 class numbers. Regression: float32,
@@ -125,10 +133,10 @@ class Task:
             DataError: A value is not one of the classes, or not a finite number.
         """
         if self.kind == "multilabel":
-            return self._encode_labels(values)
+            return self._label_codes(values)
         if self.kind == "regression":
             numbers = (target_numbers(values) - self.mean) / self.scale
-            return torch.from_numpy(numbers.astype(np.float32))
+            return numbers.astype(np.float32)
         known = pd.Index(self.classes, dtype=object)
         codes = known.get_indexer(pd.Index(values.astype(object), dtype=object))
         if (codes < 0).any():
@@ -137,9 +145,9 @@ class Task:
                 f"the target '{self.target}' holds {strange!r}, which is none of its classes; "
                 f"correct or drop these rows; classes: {listed(self.classes)}"
             )
-        return torch.from_numpy(codes.astype(np.float32 if self.kind == "binary" else np.int64))
+        return codes.astype(np.float32 if self.kind == "binary" else np.int64)
 
-    def _encode_labels(self, values: pd.Series | pd.DataFrame) -> Tensor:
+    def _label_codes(self, values: pd.Series | pd.DataFrame) -> np.ndarray:
         if isinstance(values, pd.Series):
             rows = label_lists(values) or [split_labels(str(text)) for text in values]
             values = label_frame(rows, self.target)
@@ -150,7 +158,7 @@ class Task:
                 f"correct or drop these rows; labels: {listed(self.classes)}"
             )
         found = values.reindex(columns=list(self.classes), fill_value=0)
-        return torch.from_numpy(found.to_numpy(dtype=np.float32, copy=True))
+        return found.to_numpy(dtype=np.float32, copy=True)
 
     def loss(self, outputs: Tensor, target: Tensor, weights: Tensor | None = None) -> Tensor:
         """Returns the mean loss, a scalar; of several labels also the mean over these.
@@ -160,6 +168,8 @@ class Task:
             target: Encoded targets [n]; words [n, steps]; labels [n, labels].
             weights: How much each row counts [n], 1 on average over the part; None for 1 each.
         """
+        from torch.nn import functional
+
         reduction = "mean" if weights is None else "none"
         if self.kind == "binary":
             losses = functional.binary_cross_entropy_with_logits(
@@ -190,6 +200,8 @@ class Task:
             target: Encoded targets [n]; labels [n, labels].
             weights: How much each row counts [n]; None for 1 each.
         """
+        import torch
+
         if self.kind == "language":
             return torch.exp(-self.loss(outputs, target))
         if self.kind == "multilabel":
@@ -220,6 +232,8 @@ class Task:
             return outputs.softmax(dim=1)
         if self.kind == "multilabel":
             return outputs.sigmoid()
+        import torch
+
         # Not 1 - sigmoid(x): that loses all digits of a small probability.
         return torch.stack((outputs[:, 0].neg().sigmoid(), outputs[:, 0].sigmoid()), dim=1)
 

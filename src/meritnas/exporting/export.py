@@ -1,3 +1,5 @@
+"""A run's network in a form that needs no MeritNAS."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping

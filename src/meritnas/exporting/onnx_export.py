@@ -1,3 +1,5 @@
+"""A network as an ONNX file."""
+
 from __future__ import annotations
 
 import logging

@@ -1,3 +1,5 @@
+"""Adaptive max pooling in a form that ONNX knows."""
+
 from __future__ import annotations
 
 import copy

@@ -1,3 +1,5 @@
+"""A network as a file of torch.export."""
+
 from __future__ import annotations
 
 import io

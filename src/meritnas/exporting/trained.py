@@ -1,3 +1,5 @@
+"""A run's network with all that is known about it."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

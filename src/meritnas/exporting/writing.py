@@ -1,3 +1,5 @@
+"""Files written all together or not at all."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping

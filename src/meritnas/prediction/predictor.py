@@ -1,24 +1,20 @@
+"""A trained network with all that turns new data into answers."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import nn
 
-from meritnas.data.bundle import AnyEncoder
-from meritnas.data.images.encoder import ImageEncoder
-from meritnas.data.images.formats import ImageData
-from meritnas.data.images.pictures import read_pictures
-from meritnas.data.modalities.arrays import Values
-from meritnas.data.modalities.encoder import ModalityEncoder
-from meritnas.data.modalities.source import load_views
+from meritnas.data.kind import Encoder
+from meritnas.data.kinds import kind_of
 from meritnas.data.task import Task
-from meritnas.data.texts.encoder import TextEncoder
 from meritnas.errors import StoreError, UsageError
 from meritnas.prepare.preprocessing import read_preprocessing
 from meritnas.prepare.setup import make_family
@@ -26,50 +22,34 @@ from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_store import RunStore
 from meritnas.training.train import outputs_of
 
-NewData: TypeAlias = pd.DataFrame | ImageData | np.ndarray | Mapping[str, Values]
+NewData: TypeAlias = (
+    pd.DataFrame | str | Path | np.ndarray | tuple[np.ndarray, np.ndarray] | Mapping[str, Any]
+)
 """A table; pictures: a file, a folder, an array uint8 [n, h, w] or [n, h, w, channels]; or arrays
 and tables by modality."""
 
 
 @dataclass(frozen=True)
 class Predictor:
-    """A trained network with all that turns a table, or images, into answers.
+    """A trained network with all that turns data into answers.
 
     Attributes:
-        encoder: a table or images -> inputs.
+        encoder: data -> inputs.
         task: outputs -> answers.
         module: inputs [n, columns] or [n, channels, h, w] -> outputs [n, outputs].
     """
 
-    encoder: AnyEncoder
+    encoder: Encoder
     task: Task
     module: nn.Module
 
     def outputs(self, data: NewData) -> torch.Tensor:
         """What the network says, [n, outputs]."""
-        return outputs_of(self.module, self._inputs(data))
+        return outputs_of(self.module, kind_of(self.encoder).new_inputs(self.encoder, data))
 
     def predict(self, data: NewData) -> np.ndarray:
         """Labels, or numbers on the target's own scale, [n]."""
         return self.task.labels(self.outputs(data))
-
-    def _inputs(self, data: NewData) -> torch.Tensor:
-        if isinstance(self.encoder, TextEncoder):
-            raise UsageError("this network was trained on a text; let it go on with a prompt")
-        if isinstance(self.encoder, ModalityEncoder):
-            if isinstance(data, np.ndarray | tuple):
-                raise UsageError(
-                    "this network was trained on several modalities; give a dict of arrays, a data "
-                    "frame or a file"
-                )
-            return self.encoder.transform(load_views(data, self.encoder.columns))
-        if isinstance(self.encoder, ImageEncoder):
-            if isinstance(data, pd.DataFrame | Mapping):
-                raise UsageError("this network was trained on images; give it images, not a table")
-            return self.encoder.transform(read_pictures(data, self.encoder).images)
-        if not isinstance(data, pd.DataFrame):
-            raise UsageError("this network was trained on a table; give it a data frame")
-        return torch.from_numpy(self.encoder.transform(data))
 
     def table(self, data: NewData) -> pd.DataFrame:
         """Predictions as a table: the answer, and for classes the probability of each."""

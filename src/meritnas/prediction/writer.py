@@ -1,3 +1,5 @@
+"""What a language model goes on with."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -7,12 +7,13 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from meritnas.data.bundle import AnyBundle, Outline, outline_table
+from meritnas.data.bundle import AnyBundle, Outline
 from meritnas.data.images.bundle import encode_images, outline_images
 from meritnas.data.images.source import ImageData, ImageSource, load_images
 from meritnas.data.modalities.arrays import Values
 from meritnas.data.modalities.bundle import encode_modalities, outline_modalities
 from meritnas.data.modalities.source import ModalityData, ModalitySource, load_modalities
+from meritnas.data.tables.bundle import outline_table
 from meritnas.data.tables.source import Source, load_source
 from meritnas.data.texts.bundle import encode_text, outline_text
 from meritnas.data.texts.source import TextSource, load_text

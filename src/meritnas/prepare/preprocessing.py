@@ -1,31 +1,16 @@
+"""How a run turned its data into numbers, read from its folder."""
+
 from __future__ import annotations
 
-from typing import Any
-
-from meritnas.data.bundle import AnyEncoder
-from meritnas.data.columns.encoder import TableEncoder
-from meritnas.data.images.encoder import ImageEncoder
-from meritnas.data.modalities.encoder import ModalityEncoder
+from meritnas.data.kind import Encoder
+from meritnas.data.kinds import encoder_from_json
 from meritnas.data.task import Task
-from meritnas.data.texts.encoder import TextEncoder
 from meritnas.store.run_store import RunStore
 
 
-def read_preprocessing(
-    store: RunStore,
-) -> tuple[AnyEncoder, Task]:
-    """How the run turned its data into numbers."""
-
-    def encoder(found: dict[str, Any]) -> AnyEncoder:
-        if found.get("kind") == "modalities":
-            return ModalityEncoder.from_json(found)
-        if found.get("kind") == "text":
-            return TextEncoder.from_json(found)
-        if found.get("kind") == "image":
-            return ImageEncoder.from_json(found)
-        return TableEncoder.from_json(found)
-
+def read_preprocessing(store: RunStore) -> tuple[Encoder, Task]:
+    """The encoder and the task of a run; torch is not needed for that."""
     return store.decode(
         "preprocessing.json",
-        lambda found: (encoder(found["encoder"]), Task.from_json(found["task"])),
+        lambda found: (encoder_from_json(found["encoder"]), Task.from_json(found["task"])),
     )

@@ -8,10 +8,11 @@ import numpy as np
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.reduced import cheapest
-from meritnas.data.bundle import AnyEncoder, Bundle, Outline, encode_table
+from meritnas.data.bundle import AnyEncoder, Bundle, Outline
 from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.images.encoder import ImageEncoder
 from meritnas.data.modalities.encoder import ModalityEncoder
+from meritnas.data.tables.bundle import encode_table
 from meritnas.data.tables.inputs import WIDEST_EMBEDDING, TableInputs, most_codes
 from meritnas.data.tables.source import Source
 from meritnas.data.task import Task

@@ -6,14 +6,12 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
-
-import torch
-from safetensors import safe_open
-from safetensors.torch import save as save_safetensors
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from meritnas.errors import StoreError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Value = TypeVar("Value")
 
@@ -136,8 +134,10 @@ class RunStore:
         self, name: str, weights: dict[str, Tensor], metadata: dict[str, str]
     ) -> None:
         """Replace a safetensors file."""
+        from safetensors.torch import save  # in methods: JSON files are read without torch
+
         tensors = {key: value.contiguous().cpu() for key, value in weights.items()}
-        blob = save_safetensors(tensors, metadata)
+        blob = save(tensors, metadata)
         self._replace(name, lambda path: path.write_bytes(blob))
 
     def read_weights(self, name: str) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -148,6 +148,8 @@ class RunStore:
                 f"run {self.folder} has no trained network; continue it with: "
                 f"meritnas search --resume {self.folder}"
             )
+        from safetensors import safe_open
+
         try:
             with safe_open(path, framework="pt") as file:
                 weights = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
@@ -159,6 +161,8 @@ class RunStore:
 
     def write_checkpoint(self, state: dict[str, Any]) -> None:
         """Replace the checkpoint; the position in the event log goes with it."""
+        import torch
+
         log = self.folder / "events.jsonl"
         size = log.stat().st_size if log.exists() else 0
         if size:
@@ -174,6 +178,8 @@ class RunStore:
         if not path.is_file():
             self._cut_events(0)
             return None
+        import torch
+
         try:
             state: dict[str, Any] = torch.load(path, weights_only=True)
             size = int(state.pop("events_size"))

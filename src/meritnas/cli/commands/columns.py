@@ -1,3 +1,5 @@
+"""`meritnas columns`: what is made of each column; torch is not needed for that."""
+
 from __future__ import annotations
 
 import json
@@ -50,7 +52,7 @@ def columns(
 def _of_table(data: str, target: str | None, skip_bad_rows: bool) -> list[ColumnRow]:
     """Decide on the columns by all rows; in the order of the table."""
     from meritnas.data.columns.encoder import TableEncoder
-    from meritnas.data.tables.source import load_table
+    from meritnas.data.files.loaded import load_table
 
     loaded = load_table(data, skip_bad_rows)
     chosen, frame = loaded.target(target), loaded.frame
@@ -68,16 +70,18 @@ def _of_run(run: Path, target: str | None) -> list[ColumnRow]:
     if target is not None:
         raise UsageError(f"{run} is a folder: a run has its own target; leave out --target")
 
-    from meritnas.data.columns.encoder import TableEncoder
-    from meritnas.data.images.encoder import ImageEncoder
+    from meritnas.data.kinds import kind_of
     from meritnas.prepare.preprocessing import read_preprocessing
     from meritnas.store.run_store import RunStore
 
     encoder, task = read_preprocessing(RunStore.open(run))
-    if not isinstance(encoder, TableEncoder):
-        kind = "images, which have" if isinstance(encoder, ImageEncoder) else "a text, which has"
-        raise UsageError(f"{run} was made on {kind} no columns")
-    return [*encoder.describe(), _target_row(task)]
+    kind = kind_of(encoder)
+    rows = kind.columns(encoder)
+    if not rows:
+        _, verb, what = kind.this.split(" ", 2)
+        have = "have" if verb == "are" else "has"
+        raise UsageError(f"{run} was made on {what}, which {have} no columns")
+    return [*rows, _target_row(task)]
 
 
 def _found_target(values: pd.Series) -> ColumnRow:

@@ -1,10 +1,11 @@
+"""`meritnas predict`: answers for new data."""
+
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
-    from meritnas.data.modalities.encoder import ModalityEncoder
+    from meritnas.data.kind import NewRows
     from meritnas.data.task import Task
-    from meritnas.prediction.predictor import NewData, Predictor
+    from meritnas.prediction.predictor import Predictor
 
 _PIECE = 16_384
 
@@ -78,9 +79,8 @@ def predict(
         if out is not None and out.exists() and not force:
             raise StoreError(f"{out} exists already; give another --out, or --force to replace it")
 
-        from meritnas.prediction.predictor import (
-            load_predictor,  # here: --help must not wait for torch
-        )
+        from meritnas.data.kinds import kind_of  # here: --help must not wait for torch
+        from meritnas.prediction.predictor import load_predictor
 
         predictor = load_predictor(run, network)
         if predictor.task.kind == "language":
@@ -97,13 +97,13 @@ def predict(
                 f"{run} was not made on a text: name a FILE to predict for, and leave out "
                 "--prompt, --words, --temperature and --seed"
             )
-        new = _read(file, predictor)
+        new = kind_of(predictor.encoder).read_new(file, predictor.encoder, predictor.task)
         outputs = predictor.outputs(new.data)
-        answers = new.named(predictor.answers(outputs))
+        answers = _named(predictor.answers(outputs), new.names)
         if not quiet:
             for text in new.notes:
                 say(f"note: {text}")
-        scores = _scores(predictor, outputs, new.truth, quiet=quiet)
+        scores = _scores(predictor.task, outputs, new, quiet=quiet)
         if out is not None:
             _write_whole(out, answers.to_csv(index=False))
         if as_json:
@@ -127,72 +127,18 @@ def _write_on(
         _write_out(text + "\n")
 
 
-class _New(NamedTuple):
-    """What answers are wanted for: a table or images, their names, and the truth if known."""
-
-    data: NewData
-    names: list[str] | None
-    truth: pd.Series | pd.DataFrame | None
-    notes: Sequence[str]
-
-    def named(self, answers: pd.DataFrame) -> pd.DataFrame:
-        """The answers, with the pictures' file names before them."""
-        if self.names is not None:
-            answers.insert(0, "file", self.names)
-        return answers
+def _named(answers: pd.DataFrame, names: list[str] | None) -> pd.DataFrame:
+    """The answers, with the pictures' file names before them."""
+    if names is not None:
+        answers.insert(0, "file", names)
+    return answers
 
 
-def _read(file: str, predictor: Predictor) -> _New:
-    from meritnas.data.bundled import BUNDLED, load_bundled
-    from meritnas.data.columns.encoder import TableEncoder
-    from meritnas.data.files.table import read_table
-    from meritnas.data.images.encoder import ImageEncoder
-    from meritnas.data.images.pictures import read_pictures
-    from meritnas.data.modalities.encoder import ModalityEncoder
-
-    encoder = predictor.encoder
-    if isinstance(encoder, ImageEncoder):
-        pictures = read_pictures(file, encoder)
-        truth = _as_classes(pictures.labels, predictor.task.classes)
-        return _New(pictures.images, pictures.names, truth, pictures.notes)
-    if isinstance(encoder, ModalityEncoder):
-        return _read_modalities(file, encoder, predictor.task)
-    assert isinstance(encoder, TableEncoder)
-    if file in BUNDLED:
-        frame = load_bundled(file)[0]
-    else:
-        frame = read_table(Path(file).expanduser(), decimal=encoder.decimal)
-    target = predictor.task.target
-    truth = frame[target] if target in frame.columns else None
-    return _New(frame, None, truth, encoder.unfamiliar(frame))
-
-
-def _read_modalities(file: str, encoder: ModalityEncoder, task: Task) -> _New:
-    from meritnas.data.modalities.source import load_target, load_views
-
-    path = Path(file).expanduser()
-    notes = encoder.unfamiliar(load_views(path, encoder.columns))
-    labels = [str(label) for label in task.classes]
-    try:
-        return _New(path, None, load_target(path, task.target, labels), notes)
-    except DataError as error:
-        return _New(path, None, None, [*notes, f"not scored: {error}"])
-
-
-def _as_classes(labels: pd.Series | None, classes: Sequence[Any]) -> pd.Series | None:
-    """Labels as the network knows them: folders have names, and classes may be numbers."""
-    known = {str(label): label for label in classes}
-    return None if labels is None else labels.map(lambda label: known.get(str(label), label))
-
-
-def _scores(
-    predictor: Predictor, outputs: Tensor, truth: pd.Series | pd.DataFrame | None, *, quiet: bool
-) -> dict[str, float]:
+def _scores(task: Task, outputs: Tensor, new: NewRows, *, quiet: bool) -> dict[str, float]:
     """The scores, if there are answers to compare with; they are also said."""
-    from meritnas.data.images.encoder import ImageEncoder
     from meritnas.training.metrics import score
 
-    task = predictor.task
+    truth = new.truth
     if truth is None or truth.isna().to_numpy().any() or len(truth) < 2:
         return {}
     try:
@@ -206,10 +152,7 @@ def _scores(
         scores, text = {}, f"note: not scored: {error}"
     else:
         found = ", ".join(f"{metric_name(m)} {score_text(value)}" for m, value in scores.items())
-        what = "images with known class"
-        if not isinstance(predictor.encoder, ImageEncoder):
-            what = f"rows with known '{task.target}'"
-        text = f"{len(truth):,} {what}: {found}"
+        text = f"{len(truth):,} {new.counted}: {found}"
     if not quiet:
         say(text)
     return scores

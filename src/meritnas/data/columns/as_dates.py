@@ -1,3 +1,5 @@
+"""Columns read as dates, in whatever way they are written."""
+
 from __future__ import annotations
 
 import re

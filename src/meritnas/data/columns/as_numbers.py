@@ -1,3 +1,5 @@
+"""Columns read as numbers or as truths."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""A column taken as categories: a code for each."""
+
 from __future__ import annotations
 
 import math

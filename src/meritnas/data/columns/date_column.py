@@ -1,3 +1,5 @@
+"""A column taken as dates: time, and the place in month, week and day."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -10,7 +12,8 @@ import pandas as pd
 from meritnas.data.columns.as_dates import ISO, Dates, read_dates, seconds_of
 from meritnas.errors import DataError
 
-_CYCLES = {"month": 12, "weekday": 7, "hour": 24}
+PERIODS = {"month": 12, "weekday": 7, "hour": 24}
+"""How many steps a cycle of a date has."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class DateColumn:
         low, high = float(seconds.min()), float(seconds.max())
         if low == high and not indicator:
             return f"constant, {_day(low)} in every row"
-        cycles = [cycle for cycle in _CYCLES if len(np.unique(_place(times, cycle))) > 1]
+        cycles = [cycle for cycle in PERIODS if len(np.unique(_place(times, cycle))) > 1]
         scale = float(seconds.std())
         return cls(
             *(name, dates.form, dates.zone, float(seconds.mean()), scale if scale > 0 else 1.0),
@@ -129,7 +132,7 @@ class DateColumn:
     def _columns(self, times: pd.DatetimeIndex) -> Iterator[np.ndarray]:
         yield (seconds_of(times) - self.mean) / self.scale
         for cycle in self.cycles:
-            angle = _place(times, cycle) * (2 * np.pi / _CYCLES[cycle])
+            angle = _place(times, cycle) * (2 * np.pi / PERIODS[cycle])
             yield np.sin(angle)
             yield np.cos(angle)
 

@@ -1,3 +1,5 @@
+"""The different values of a column, and where they are."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,14 +1,17 @@
+"""Turns the rows of a table into numbers, as was decided about each column."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from meritnas.data.columns.category_column import CategoryColumn
 from meritnas.data.columns.date_column import DateColumn
+from meritnas.data.columns.inputs import TableInputs
 from meritnas.data.columns.names import columns_by_name, is_unnamed
 from meritnas.data.columns.number_column import NumberColumn
 from meritnas.data.columns.sorting import (
@@ -63,6 +66,8 @@ class TableEncoder:
         date_columns: Columns taken as dates, in the order of their inputs.
         decimal: The decimal mark of the file, if it told; `read_table` takes it for new files.
     """
+
+    kind: ClassVar[str] = "table"
 
     number_columns: tuple[NumberColumn, ...]
     category_columns: tuple[CategoryColumn, ...]
@@ -139,6 +144,11 @@ class TableEncoder:
     def cardinalities(self) -> tuple[int, ...]:
         """Number of codes of each category column, with code 0 for missing, unseen or rare."""
         return tuple(len(column.categories) + 1 for column in self.category_columns)
+
+    @property
+    def inputs(self) -> TableInputs:
+        """What comes into a network."""
+        return TableInputs(self.numbers, self.cardinalities)
 
     @property
     def width(self) -> int:

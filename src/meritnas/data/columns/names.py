@@ -1,3 +1,5 @@
+"""Names of columns: unique, and as text."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -1,3 +1,5 @@
+"""A column taken as numbers: standardised, or by quantiles."""
+
 from __future__ import annotations
 
 import math

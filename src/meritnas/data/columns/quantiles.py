@@ -1,3 +1,5 @@
+"""Knots of a map from numbers to about a normal distribution."""
+
 from __future__ import annotations
 
 import numpy as np

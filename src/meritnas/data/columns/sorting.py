@@ -1,3 +1,5 @@
+"""What a column is taken as: a number, a date, categories, or nothing."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+"""Numbers that are written as text, with commas or points."""
+
 from __future__ import annotations
 
 import re

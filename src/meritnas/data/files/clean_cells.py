@@ -1,3 +1,5 @@
+"""Cells of text files without what surrounds their values."""
+
 from __future__ import annotations
 
 import pandas as pd

@@ -1,3 +1,5 @@
+"""Text files in whatever encoding they come."""
+
 from __future__ import annotations
 
 import codecs

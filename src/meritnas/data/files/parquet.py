@@ -1,3 +1,5 @@
+"""Tables in Parquet files."""
+
 from __future__ import annotations
 
 from pathlib import Path

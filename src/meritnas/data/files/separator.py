@@ -1,3 +1,5 @@
+"""What separates the fields of a text file."""
+
 from __future__ import annotations
 
 import csv

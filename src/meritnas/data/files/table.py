@@ -1,3 +1,5 @@
+"""A table file of any format as a frame."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""Tables in text files: CSV, TSV and the like."""
+
 from __future__ import annotations
 
 import io

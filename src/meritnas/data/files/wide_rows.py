@@ -1,3 +1,5 @@
+"""Rows of a text file that have too many fields."""
+
 from __future__ import annotations
 
 import csv

@@ -1,3 +1,5 @@
+"""CIFAR's Python batches, read without running what a pickle says."""
+
 from __future__ import annotations
 
 import pickle

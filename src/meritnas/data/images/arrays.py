@@ -1,3 +1,5 @@
+"""Arrays of images as pixels."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,9 +1,11 @@
+"""Images ready to train on: their classes, their split, their pixels as numbers."""
+
 from __future__ import annotations
 
 import numpy as np
-import torch
+from torch import Tensor
 
-from meritnas.data.bundle import Bundle, Outline, Part, part_weights, weigh_classes
+from meritnas.data.bundle import Bundle, Outline, bundle_parts, weigh_classes
 from meritnas.data.images.encoder import ImageEncoder
 from meritnas.data.images.source import ImageSource
 from meritnas.data.split import Split, split_few, split_rows
@@ -38,7 +40,7 @@ def outline_images(source: ImageSource, seed: int, class_weight: str | None = No
             "class"
         )
     task = Task.find(source.labels, np.arange(len(source.labels)), "classification")
-    codes = task.encode(source.labels).numpy()
+    codes = task.codes(source.labels)
     if source.test is None:
         split = split_rows(len(codes), codes, seed)
     else:
@@ -57,17 +59,12 @@ def encode_images(source: ImageSource, outline: Outline) -> Bundle[ImageEncoder]
     Raises:
         DataError: There is nothing to see on the train images.
     """
-    split, task = outline.split, outline.task
-    encoder = ImageEncoder.fit(source.images, split.train)
-    target = task.encode(source.labels)
+    encoder = ImageEncoder.fit(source.images, outline.split.train)
 
-    def part(rows: np.ndarray) -> Part:
-        inputs = encoder.transform(source.images, rows)
-        return Part(inputs, target[torch.from_numpy(rows)], part_weights(outline.weights, rows))
+    def inputs(rows: np.ndarray) -> Tensor:
+        return encoder.transform(source.images, rows)
 
-    return Bundle(
-        source.name, part(split.train), part(split.valid), part(split.test), encoder, task
-    )
+    return bundle_parts(source.name, outline, encoder, inputs, source.labels)
 
 
 def _official_split(codes: np.ndarray, test: np.ndarray, seed: int) -> Split:

@@ -1,3 +1,5 @@
+"""Images in CIFAR's files."""
+
 from __future__ import annotations
 
 import re

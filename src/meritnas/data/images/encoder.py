@@ -1,13 +1,16 @@
+"""Turns images into numbers by the colours of the training images."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from meritnas.errors import DataError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _CONSTANT = 1.0
 """Deviation of a channel that does not vary; those that vary are at most 0.5."""
@@ -25,6 +28,8 @@ class ImageEncoder:
         mean: Mean of each channel over the train images, on a scale from 0 to 1.
         std: Standard deviation of each channel on that scale; 1 for one that does not vary.
     """
+
+    kind: ClassVar[str] = "images"
 
     channels: int
     height: int
@@ -67,6 +72,11 @@ class ImageEncoder:
         return self.channels, self.height, self.width
 
     @property
+    def inputs(self) -> tuple[int, int, int]:
+        """What comes into a network: the shape of one input."""
+        return self.shape
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """One sentence for each channel that tells nothing."""
         return tuple(
@@ -88,6 +98,8 @@ class ImageEncoder:
         Raises:
             DataError: The images have another shape.
         """
+        import torch  # here: a run's encoder is read, and shown, without it
+
         expected = (self.height, self.width, self.channels)
         if images.ndim != 4 or images.shape[1:] != expected or images.dtype != np.uint8:
             raise DataError(

@@ -1,3 +1,5 @@
+"""Images in a folder with a folder of pictures for each class."""
+
 from __future__ import annotations
 
 import os

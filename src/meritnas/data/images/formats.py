@@ -1,3 +1,5 @@
+"""Images of any format, told apart by their looks."""
+
 from __future__ import annotations
 
 from dataclasses import replace

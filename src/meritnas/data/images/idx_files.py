@@ -1,3 +1,5 @@
+"""Images in MNIST's idx files."""
+
 from __future__ import annotations
 
 import gzip

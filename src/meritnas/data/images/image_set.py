@@ -1,3 +1,5 @@
+"""Images as a reader found them."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

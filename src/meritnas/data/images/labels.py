@@ -1,3 +1,5 @@
+"""The classes of images, one for each."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,16 +1,16 @@
+"""Images in NumPy archives, by the names people give their arrays."""
+
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
+from meritnas.data.files.archive import opened_archive
 from meritnas.data.images.arrays import as_images
 from meritnas.data.images.image_set import ImageSet
 from meritnas.data.images.labels import LABEL, as_labels
@@ -21,8 +21,7 @@ from meritnas.data.images.shape import with_size
 from meritnas.errors import DataError
 from meritnas.wording import listed
 
-T = TypeVar("T")
-
+_TYPES = "uint8, int64, U"
 _IMAGES = ("images", "image", "x", "data")
 _BYTES = ("jpegbytes", "pngbytes", "imagebytes", "bytes")
 _OFFSETS = ("offsets",)
@@ -67,19 +66,17 @@ def read_image_npz(path: Path, size: Size | None) -> ImageSet:
     Raises:
         DataError: The file is damaged or has no such arrays.
     """
-    if not zipfile.is_zipfile(path):  # else NumPy takes it for a pickle
-        raise DataError(f"{path} is damaged or not made by numpy.savez; save or copy it again")
-    with _loading(path, lambda: np.load(path, allow_pickle=False)) as archive:
-        arrays = {_plain(name): name for name in archive.files}
+    with opened_archive(path, _TYPES) as archive:
+        arrays = {_plain(name): name for name in archive.names}
         parts = list(_find_parts(arrays))
         if not parts:
             raise DataError(
                 f"{path} has no images under a known name; there is: "
-                f"{listed(archive.files) or 'nothing'}; expected: {_EXPECTED}"
+                f"{listed(archive.names) or 'nothing'}; expected: {_EXPECTED}"
             )
 
         def array(name: str) -> np.ndarray:
-            return np.atleast_1d(_loading(f"'{name}' of {path}", lambda: archive[name]))
+            return np.atleast_1d(archive.array(name))
 
         images, notes, counts = _read_images(path, parts, array, size)
         named = _first(arrays, _CLASSES)
@@ -87,18 +84,6 @@ def read_image_npz(path: Path, size: Size | None) -> ImageSet:
         labels = _read_labels(path, parts, counts, array, classes)
     test, joined = official_test([part.part for part in parts], counts)
     return ImageSet(images, labels, test, notes=(*notes, *joined))
-
-
-def _loading(what: Path | str, load: Callable[[], T]) -> T:
-    try:
-        return load()
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        if "allow_pickle" in str(error):
-            raise DataError(
-                f"{what} holds Python objects, which could run code when read; save plain arrays "
-                "of numbers or text (dtype uint8, int64, U)"
-            ) from error
-        raise DataError(f"{what} is damaged ({error}); save or copy the file again") from error
 
 
 def _plain(name: str) -> str:

@@ -1,3 +1,5 @@
+"""The parts that data sets come in: training, validation, test."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

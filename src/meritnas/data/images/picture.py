@@ -1,3 +1,5 @@
+"""One picture file as pixels of a size."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,3 +1,5 @@
+"""Picture files as one array of images."""
+
 from __future__ import annotations
 
 from collections import Counter

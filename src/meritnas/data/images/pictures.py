@@ -1,3 +1,5 @@
+"""New images to answer for, in the shape a network was trained on."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,27 +1,14 @@
+"""Images of another size, or with other channels."""
+
 from __future__ import annotations
 
 import numpy as np
 from PIL import Image, ImageOps
 
 from meritnas.data.images.picture import Size
-from meritnas.errors import whole_number
 
-_LEAST_SIDE = 4
 _LUMA = np.array([19595, 38470, 7471], dtype=np.uint32)
 """How much red, green and blue count in grey (ITU-R 601), in parts of 65536."""
-
-
-def checked_size(size: int | tuple[int, int]) -> Size:
-    """Returns height and width that were asked for; one number is both.
-
-    Raises:
-        UsageError: A side is no whole number, or below 4.
-    """
-    height, width = size if isinstance(size, tuple) else (size, size)
-    return (
-        whole_number("image_size", height, least=_LEAST_SIDE),
-        whole_number("image_size", width, least=_LEAST_SIDE),
-    )
 
 
 def with_size(images: np.ndarray, size: Size) -> np.ndarray:

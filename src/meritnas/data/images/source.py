@@ -1,3 +1,5 @@
+"""Images and their classes, before anything is learned from them."""
+
 from __future__ import annotations
 
 import hashlib
@@ -10,7 +12,7 @@ import pandas as pd
 
 from meritnas.data.bundled import BUNDLED_IMAGES
 from meritnas.data.images.formats import ImageData, is_image_data, read_images
-from meritnas.data.images.shape import checked_size
+from meritnas.data.images.reading import checked_size
 from meritnas.errors import DataError
 from meritnas.wording import listed
 

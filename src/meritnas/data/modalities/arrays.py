@@ -1,24 +1,24 @@
+"""Arrays by name as modalities."""
+
 from __future__ import annotations
 
-import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from meritnas.data.files.archive import opened_archive
 from meritnas.data.modalities.picture import picture_shape
 from meritnas.data.modalities.view import View
 from meritnas.errors import DataError
 from meritnas.wording import did_you_mean, listed
 
-T = TypeVar("T")
-
 Values: TypeAlias = np.ndarray | pd.DataFrame
 """An array, or a table beside arrays."""
 
+_TYPES = "float32, uint8, U"
 _FEATURE_AXES = (1, 2, 3, 4)
 
 
@@ -28,14 +28,8 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     Raises:
         DataError: The file is damaged, or holds Python objects.
     """
-    if not zipfile.is_zipfile(path):  # else NumPy takes it for a pickle
-        raise DataError(f"{path} is damaged or not made by numpy.savez; save or copy it again")
-    with _loading(str(path), lambda: np.load(path, allow_pickle=False)) as archive:
-
-        def array(name: str) -> np.ndarray:
-            return _loading(f"'{name}' of {path}", lambda: np.asarray(archive[name]))
-
-        return {name: array(name) for name in archive.files}
+    with opened_archive(path, _TYPES) as archive:
+        return {name: archive.array(name) for name in archive.names}
 
 
 def array_views(arrays: Mapping[str, Values], names: Iterable[str] | None) -> dict[str, View]:
@@ -115,15 +109,3 @@ def _whole(name: str, array: np.ndarray) -> View:
     if array.ndim > 2:
         picture_shape(name, array.shape)
     return array
-
-
-def _loading(what: str, load: Callable[[], T]) -> T:
-    try:
-        return load()
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        if "allow_pickle" in str(error):
-            raise DataError(
-                f"{what} holds Python objects, which could run code when read; save plain arrays "
-                "of numbers or text (dtype float32, uint8, U)"
-            ) from error
-        raise DataError(f"{what} is damaged ({error}); save or copy the file again") from error

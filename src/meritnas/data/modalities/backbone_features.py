@@ -1,3 +1,5 @@
+"""What a backbone gave, checked."""
+
 from __future__ import annotations
 
 from torch import Tensor

@@ -1,12 +1,14 @@
+"""Several modalities ready to train on: their task, their split, their rows."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-import torch
+from torch import Tensor
 
-from meritnas.data.bundle import Bundle, Outline, Part, part_weights, weigh_classes
+from meritnas.data.bundle import Bundle, Outline, bundle_parts, weigh_classes
 from meritnas.data.labels import guess_note
 from meritnas.data.modalities.encoder import ModalityEncoder
 from meritnas.data.modalities.source import ModalitySource
@@ -49,7 +51,7 @@ def outline_modalities(
             "[n, labels], lists of text, or text with '|' between labels"
         )
     task = Task.find(values, np.arange(len(values)), kind)
-    codes = None if task.kind == "regression" else task.encode(values).numpy()
+    codes = None if task.kind == "regression" else task.codes(values)
     split = _split(source, codes, seed)
     if codes is None:
         task = Task.find(values, split.train, kind)
@@ -79,17 +81,12 @@ def encode_modalities(
     Raises:
         DataError: A modality has nothing to learn from.
     """
-    split, task = outline.split, outline.task
-    encoder = ModalityEncoder.fit(source.views, split.train, text, words, frozen)
-    target = task.encode(source.target)
+    encoder = ModalityEncoder.fit(source.views, outline.split.train, text, words, frozen)
 
-    def part(rows: np.ndarray) -> Part:
-        inputs = encoder.transform(source.views, rows)
-        return Part(inputs, target[torch.from_numpy(rows)], part_weights(outline.weights, rows))
+    def inputs(rows: np.ndarray) -> Tensor:
+        return encoder.transform(source.views, rows)
 
-    return Bundle(
-        source.name, part(split.train), part(split.valid), part(split.test), encoder, task
-    )
+    return bundle_parts(source.name, outline, encoder, inputs, source.target)
 
 
 def _outline_labels(

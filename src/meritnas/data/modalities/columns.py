@@ -1,3 +1,5 @@
+"""The columns of a table as modalities."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,16 +1,17 @@
+"""Turns samples of several modalities into rows of numbers."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import pandas as pd
-import torch
-from torch import Tensor
 
 from meritnas.data.modalities.frozen import FrozenModality, Read
+from meritnas.data.modalities.inputs import ModalityInputs
 from meritnas.data.modalities.picture import PictureModality
 from meritnas.data.modalities.row_layout import RowLayout
 from meritnas.data.modalities.table import TableModality
@@ -19,6 +20,9 @@ from meritnas.data.modalities.view import View, present_rows, view_rows
 from meritnas.data.modalities.written import Way, WrittenModality
 from meritnas.errors import DataError
 from meritnas.wording import did_you_mean, listed
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Modality: TypeAlias = Read | FrozenModality
 
@@ -39,6 +43,8 @@ class ModalityEncoder:
     Attributes:
         modalities: How each becomes numbers, in their order in a row.
     """
+
+    kind: ClassVar[str] = "modalities"
 
     modalities: tuple[Modality, ...]
 
@@ -88,6 +94,11 @@ class ModalityEncoder:
         return RowLayout(tuple((each.name, each.shapes) for each in self.modalities))
 
     @property
+    def inputs(self) -> ModalityInputs:
+        """What comes into a network."""
+        return ModalityInputs(dict(self.layout.modalities), self.pictures)
+
+    @property
     def pictures(self) -> tuple[str, ...]:
         """The names of the modalities that are pictures, of the shape (channels, h, w)."""
         return tuple(each.name for each in self.modalities if isinstance(each, PictureModality))
@@ -126,6 +137,8 @@ class ModalityEncoder:
         Raises:
             DataError: No modality is there, or one has another shape or another kind of values.
         """
+        import torch  # here: a run's encoder is read, and shown, without it
+
         known = {each.name: views[each.name] for each in self.modalities if each.name in views}
         if not known:
             raise DataError(

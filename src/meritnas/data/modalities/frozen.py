@@ -1,16 +1,15 @@
+"""A modality that a network which is not trained reads first."""
+
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import torch
-from torch import nn
 
-from meritnas.data.modalities.backbone_features import as_features
 from meritnas.data.modalities.picture import PictureModality
 from meritnas.data.modalities.row_layout import RowLayout, Shape
 from meritnas.data.modalities.table import TableModality
@@ -19,6 +18,9 @@ from meritnas.data.modalities.view import View
 from meritnas.data.modalities.written import WrittenModality
 from meritnas.errors import DataError, UsageError
 from meritnas.plugins import load_own
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 _ROWS_AT_ONCE = 256
 
@@ -126,6 +128,8 @@ class FrozenModality:
 
     def _seen(self, view: View, rows: np.ndarray) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
         """Yields some rows at a time: who has the modality [some], and features of those."""
+        import torch  # in methods: a run's encoder is read, and shown, without it
+
         layout = RowLayout(((self.name, self.read.shapes),))
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             chosen = rows[start : start + _ROWS_AT_ONCE]
@@ -134,7 +138,11 @@ class FrozenModality:
             there = values[:, 0] > 0
             yield there, self._features(layout.features(torch.from_numpy(values[there]), 0))
 
-    def _features(self, given: list[torch.Tensor]) -> list[np.ndarray]:
+    def _features(self, given: list[Tensor]) -> list[np.ndarray]:
+        import torch
+
+        from meritnas.data.modalities.backbone_features import as_features
+
         try:
             with torch.no_grad():
                 found = self.network(*given)
@@ -159,11 +167,13 @@ class FrozenModality:
 
 def make_frozen(backbone: str, modality: str) -> nn.Module:
     """The network that `module:function` makes, ready to use; random weights are the same ones."""
+    import torch
+
     make = load_own(backbone, "backbone")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         network = make()
-    if not isinstance(network, nn.Module):
+    if not isinstance(network, torch.nn.Module):
         raise UsageError(
             f"the backbone {backbone} of '{modality}' must make a torch Module, got "
             f"{type(network).__name__}"

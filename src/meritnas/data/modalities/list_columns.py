@@ -1,3 +1,5 @@
+"""Columns of lists of numbers as arrays."""
+
 from __future__ import annotations
 
 import numpy as np

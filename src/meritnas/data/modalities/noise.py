@@ -1,3 +1,5 @@
+"""Noise on the values of modalities, to see what a network stands."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable

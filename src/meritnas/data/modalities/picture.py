@@ -1,3 +1,5 @@
+"""A modality of pictures."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

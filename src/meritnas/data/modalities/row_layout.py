@@ -1,11 +1,15 @@
+"""Where the numbers of each modality stand in a row of inputs."""
+
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
-from torch import Tensor
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Shape = tuple[int, ...]
 """Of one feature of one sample, without the batch: (columns,), (channels, length) or

@@ -1,3 +1,5 @@
+"""Samples of several modalities, before anything is learned from them."""
+
 from __future__ import annotations
 
 import hashlib
@@ -10,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from meritnas.data.files.loaded import fingerprint, load_table
 from meritnas.data.modalities.arrays import Values, array_views, modality_of, read_arrays
 from meritnas.data.modalities.columns import column_views, text_or_table
 from meritnas.data.modalities.encoder import same_rows
@@ -17,7 +20,6 @@ from meritnas.data.modalities.list_columns import list_arrays
 from meritnas.data.modalities.target import target_values
 from meritnas.data.modalities.view import View, present_rows, take_rows
 from meritnas.data.multilabel import label_frame, label_lists
-from meritnas.data.tables.source import fingerprint, load_table
 from meritnas.errors import DataError
 from meritnas.wording import did_you_mean, listed
 

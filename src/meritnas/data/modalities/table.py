@@ -1,3 +1,5 @@
+"""A modality of columns of a table."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+"""What to predict of each sample, in whatever form it is given."""
+
 from __future__ import annotations
 
 from typing import Any

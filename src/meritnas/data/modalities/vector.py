@@ -1,3 +1,5 @@
+"""A modality of numbers: vectors or feature maps, scaled to 0..1."""
+
 from __future__ import annotations
 
 import math

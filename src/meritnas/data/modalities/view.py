@@ -1,3 +1,5 @@
+"""The values of one modality as they were found."""
+
 from __future__ import annotations
 
 from typing import TypeAlias

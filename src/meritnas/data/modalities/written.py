@@ -1,3 +1,5 @@
+"""A modality of written text: counts of words and pairs of words."""
+
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass

@@ -1,3 +1,5 @@
+"""A text ready to train on: its pieces as numbers of words."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

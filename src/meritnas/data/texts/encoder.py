@@ -1,16 +1,18 @@
+"""Words, or characters, and their numbers."""
+
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from meritnas.data.texts.words import END, UNKNOWN, Level, join_words, split_text
 from meritnas.errors import DataError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class TextEncoder:
         level: What a text is made of.
         tokenised: Whether spaces set words and marks apart in a text.
     """
+
+    kind: ClassVar[str] = "text"
 
     words: tuple[str, ...]
     level: Level
@@ -46,6 +50,11 @@ class TextEncoder:
         ranked = sorted(counts, key=lambda word: (-counts[word], word))
         return cls((UNKNOWN, *ranked[: most - 1]), level, tokenised)
 
+    @property
+    def inputs(self) -> int:
+        """What comes into a network: how many words there are."""
+        return len(self.words)
+
     @cached_property
     def numbers(self) -> dict[str, int]:
         """Word -> its number."""
@@ -58,6 +67,8 @@ class TextEncoder:
 
     def transform(self, words: Sequence[str]) -> Tensor:
         """Numbers int64 [n] of words; 0 for what the vocabulary does not have."""
+        import torch  # here: a run's encoder is read, and shown, without it
+
         return torch.tensor([self.numbers.get(word, 0) for word in words], dtype=torch.int64)
 
     def read(self, text: str) -> Tensor:

@@ -1,3 +1,5 @@
+"""A text in three parts, before anything is learned from it."""
+
 from __future__ import annotations
 
 import hashlib

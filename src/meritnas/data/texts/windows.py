@@ -1,3 +1,5 @@
+"""A text cut into pieces that continue each other."""
+
 from __future__ import annotations
 
 from torch import Tensor

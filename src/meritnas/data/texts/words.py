@@ -1,3 +1,5 @@
+"""Texts as words or characters, and back."""
+
 from __future__ import annotations
 
 import re

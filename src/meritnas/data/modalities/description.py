@@ -1,3 +1,5 @@
+"""What each modality becomes, in plain terms."""
+
 from __future__ import annotations
 
 import math
@@ -5,13 +7,13 @@ from typing import Any
 
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from meritnas.data.columns.description import describe_table
 from meritnas.data.modalities.encoder import Modality, ModalityEncoder
 from meritnas.data.modalities.frozen import FrozenModality
 from meritnas.data.modalities.picture import PictureModality
 from meritnas.data.modalities.table import TableModality
 from meritnas.data.modalities.vector import ScaledFeature, VectorModality
 from meritnas.data.modalities.written import WrittenModality
-from meritnas.exporting.table_description import describe_table
 
 _ROWS = (
     "one float32 tensor [n, row]. `row` says where each modality begins and ends in it: first a "

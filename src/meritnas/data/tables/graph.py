@@ -1,5 +1,8 @@
+"""The arithmetic of a table's encoder as a graph can hold it, and random rows to try it on."""
+
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,22 +10,44 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from meritnas.data.columns.date_column import DateColumn
+from meritnas.data.columns.date_column import PERIODS, DateColumn
+from meritnas.data.columns.description import raw_numbers
 from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.columns.number_column import NumberColumn
+from meritnas.data.kind import GraphInputs
 
-PERIODS = {"month": 12, "weekday": 7, "hour": 24}
-"""How many steps a cycle of a date has."""
+_MISSING = 0.1
+"""Of random numbers are missing."""
 
 
-def raw_numbers(encoder: TableEncoder) -> tuple[str, ...]:
-    """What each number is that a table's graph takes: `age`, `day_seconds`, `day_month`."""
-    dates = (
-        f"{column.name}_{part}"
-        for column in encoder.date_columns
-        for part in ("seconds", *column.cycles)
-    )
-    return (*(column.name for column in encoder.number_columns), *dates)
+def table_graph_inputs(encoder: TableEncoder) -> GraphInputs:
+    """`numbers` float64 [n, numbers] and `codes` int64 [n, codes]; one of them may be absent."""
+    codes = [column.name for column in encoder.category_columns]
+    named = {"numbers": raw_numbers(encoder), "codes": codes}
+    free = {name: {0: "n"} for name, columns in named.items() if columns}
+    about = {name: json.dumps(columns) for name, columns in named.items()}
+    return GraphInputs(TableRows(encoder), free, lambda n, seed: _sample(encoder, n, seed), about)
+
+
+def _sample(encoder: TableEncoder, n: int, seed: int) -> tuple[Tensor, ...]:
+    generator = torch.Generator().manual_seed(seed)
+    columns = []
+    for number in encoder.number_columns:
+        normal = torch.randn(n, generator=generator, dtype=torch.float64)
+        columns.append(number.mean + 2 * number.scale * normal)
+    for date in encoder.date_columns:
+        normal = torch.randn(n, generator=generator, dtype=torch.float64)
+        columns.append(date.mean + date.scale * normal)
+        for cycle in date.cycles:
+            places = torch.randint(PERIODS[cycle], (n,), generator=generator)
+            columns.append(places.double())
+    found = []
+    if columns:
+        numbers = torch.stack(columns, dim=1)
+        missing = torch.rand(numbers.shape, generator=generator) < _MISSING
+        found.append(numbers.masked_fill(missing, torch.nan))
+    codes = [torch.randint(c, (n,), generator=generator) for c in encoder.cardinalities]
+    return (*found, torch.stack(codes, dim=1)) if codes else tuple(found)
 
 
 class TableRows(nn.Module):

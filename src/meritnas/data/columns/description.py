@@ -1,3 +1,5 @@
+"""What each column of a table becomes, in plain terms."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -5,10 +7,9 @@ from typing import Any
 import pandas as pd
 
 from meritnas.data.columns.category_column import CategoryColumn
-from meritnas.data.columns.date_column import DateColumn
+from meritnas.data.columns.date_column import PERIODS, DateColumn
 from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.columns.number_column import NumberColumn
-from meritnas.exporting.table_rows import PERIODS, raw_numbers
 
 _TABLE = (
     "model.onnx and model.pt2 take `numbers`, float64 [n, numbers] as they are in the table, NaN "
@@ -29,6 +30,16 @@ _CATEGORY = (
     "its code; compared as text without spaces around it, numbers in their shortest form (1.0 is "
     "1), true and false as True and False"
 )
+
+
+def raw_numbers(encoder: TableEncoder) -> tuple[str, ...]:
+    """What each number is that a table's graph takes: `age`, `day_seconds`, `day_month`."""
+    dates = (
+        f"{column.name}_{part}"
+        for column in encoder.date_columns
+        for part in ("seconds", *column.cycles)
+    )
+    return (*(column.name for column in encoder.number_columns), *dates)
 
 
 def describe_table(encoder: TableEncoder) -> dict[str, Any]:

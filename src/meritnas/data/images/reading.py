@@ -1,0 +1,68 @@
+"""How images are read, and changed for training: settings that need no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Self
+
+from meritnas.errors import whole_number
+from meritnas.settings.augment import Augment
+from meritnas.settings.fields import shown
+
+_LEAST_SIDE = 4
+
+
+@dataclass(frozen=True)
+class ImageReading:
+    """What a user decides about images.
+
+    Attributes:
+        image_size: Pixels that images are resized to.
+        class_weight: balanced: classes count alike, however rare.
+        crop: Images are moved by up to so many pixels.
+        flip: Whether half of them are mirrored.
+        cutout: Side of a square that is blanked in each.
+    """
+
+    image_size: int | tuple[int, int] | None = field(
+        default=None, metadata=shown(usual="as they are; pictures at most 64")
+    )
+    class_weight: Literal["balanced"] | None = field(default=None, metadata=shown(metavar="KIND"))
+    crop: int | None = field(default=None, metadata=shown(usual="by preset"))
+    flip: bool | None = field(default=None, metadata=shown(usual="with colours only"))
+    cutout: int | None = field(default=None, metadata=shown(usual="by preset"))
+
+    def __post_init__(self) -> None:
+        if self.image_size is not None:
+            checked_size(self.image_size)
+        Augment(**self.changes)
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What was decided about changes to training images, by the names of `Augment`."""
+        asked = {"crop": self.crop, "flip": self.flip, "cutout": self.cutout}
+        return {name: value for name, value in asked.items() if value is not None}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Self:
+        """The inverse of `to_json`."""
+        size = found.get("image_size")
+        return cls(**{**found, "image_size": tuple(size) if isinstance(size, list) else size})
+
+
+def checked_size(size: int | tuple[int, int]) -> tuple[int, int]:
+    """Returns height and width that were asked for; one number is both.
+
+    Raises:
+        UsageError: A side is no whole number, or below 4.
+    """
+    height, width = size if isinstance(size, tuple) else (size, size)
+    return (
+        whole_number("image_size", height, least=_LEAST_SIDE),
+        whole_number("image_size", width, least=_LEAST_SIDE),
+    )

@@ -1,0 +1,149 @@
+"""Several modalities as a kind of data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from meritnas.data.kind import DataKind, GraphInputs, NewRows
+from meritnas.data.modalities.reading import ModalityReading
+from meritnas.errors import DataError, UsageError
+from meritnas.settings.preset import Facts
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from meritnas.data.bundle import Bundle, Outline
+    from meritnas.data.modalities.encoder import ModalityEncoder
+    from meritnas.data.modalities.source import ModalitySource
+    from meritnas.data.task import Task
+
+
+class ModalityKind(DataKind):
+    """Samples that are seen in several ways, such as text and pictures."""
+
+    name = "modalities"
+    many = "several modalities"
+    elsewhere = "several modalities (--space fusion)"
+    this = "these are several modalities"
+    stored = "modalities"
+    reading = ModalityReading
+    refused: Mapping[str, str] = {
+        name: f"{name} is not for several modalities; leave it out"
+        for name in ("skip_bad_rows", "image_size")
+    }
+    space = "fusion"
+    strategy = "sm-shapley"
+    least_judged_rows = 256
+
+    def recognises(self, data: Any) -> bool:
+        """Arrays and frames by name."""
+        return isinstance(data, Mapping)
+
+    def impossible(self, data: Any) -> str:
+        """A pair of arrays has no names."""
+        if isinstance(data, tuple):
+            return "the space fusion is for several modalities; give a dict of arrays"
+        return ""
+
+    def load(self, data: Any, target: str | None, reading: ModalityReading) -> ModalitySource:
+        """Arrays and frames by name, a NumPy archive, or a table."""
+        import pandas as pd
+
+        from meritnas.data.modalities.source import load_modalities
+
+        if target is None:
+            raise UsageError(
+                "name the array or column to predict: target=... (--target on the line)"
+            )
+        where = data if isinstance(data, pd.DataFrame | Mapping) else Path(data).expanduser()
+        return load_modalities(where, target, reading.modalities)
+
+    def load_again(self, data: Any, kept: Mapping[str, Any], run: str) -> ModalitySource:
+        """By target, and which modalities were taken."""
+        from meritnas.data.modalities.source import load_modalities
+
+        if isinstance(data, tuple):
+            raise UsageError(f"run {run} was made on several modalities; give those by name")
+        return load_modalities(data, kept["target"], kept["modalities"])
+
+    def remembered(self, source: ModalitySource, reading: ModalityReading | None) -> dict[str, Any]:
+        """The target, and which modalities were asked for."""
+        asked = None if reading is None else reading.modalities
+        return {"kind": self.name, "target": source.target_name, "modalities": asked}
+
+    def outline(self, source: ModalitySource, reading: ModalityReading, seed: int) -> Outline:
+        """The task, and a split that has all classes in every part."""
+        from meritnas.data.modalities.bundle import outline_modalities
+
+        return outline_modalities(source, seed, reading.task, reading.class_weight)
+
+    def facts(self, source: ModalitySource, outline: Outline, reading: ModalityReading) -> Facts:
+        """Training samples, and how many modalities there are."""
+        del reading
+        return Facts(self.name, len(outline.split.train), parts=len(source.views))
+
+    def encode(
+        self,
+        source: ModalitySource,
+        outline: Outline,
+        reading: ModalityReading,
+        *,
+        encoding: str,
+        batch_size: int,
+        most_codes: int | None = None,
+    ) -> Bundle[ModalityEncoder]:
+        """All of a sample in one row, from 0 to 1."""
+        from meritnas.data.modalities.bundle import encode_modalities
+
+        del encoding, batch_size, most_codes
+        form, columns = reading.text_form, reading.text_columns
+        return encode_modalities(source, outline, form, columns, reading.backbones)
+
+    def encoder_from_json(self, found: dict[str, Any]) -> ModalityEncoder:
+        """How each modality becomes numbers."""
+        from meritnas.data.modalities.encoder import ModalityEncoder
+
+        return ModalityEncoder.from_json(found)
+
+    def new_inputs(self, encoder: ModalityEncoder, data: Any) -> Tensor:
+        """Arrays and frames by name, a frame or a file -> float32 [n, width]."""
+        import numpy as np
+
+        from meritnas.data.modalities.source import load_views
+
+        if isinstance(data, np.ndarray | tuple):
+            raise UsageError(
+                "this network was trained on several modalities; give a dict of arrays, a data "
+                "frame or a file"
+            )
+        return encoder.transform(load_views(data, encoder.columns))
+
+    def read_new(self, file: str, encoder: ModalityEncoder, task: Task) -> NewRows:
+        """An archive or a table, with the target or without."""
+        from meritnas.data.modalities.source import load_target, load_views
+
+        path = Path(file).expanduser()
+        notes = encoder.unfamiliar(load_views(path, encoder.columns))
+        labels = [str(label) for label in task.classes]
+        try:
+            truth = load_target(path, task.target, labels)
+        except DataError as error:
+            truth, notes = None, [*notes, f"not scored: {error}"]
+        return NewRows(path, None, truth, notes, f"rows with known '{task.target}'")
+
+    def graph_inputs(self, encoder: ModalityEncoder) -> GraphInputs:
+        """Encoded rows."""
+        from meritnas.data.modalities.graph import modality_graph_inputs
+
+        return modality_graph_inputs(encoder)
+
+    def description(self, encoder: ModalityEncoder) -> dict[str, Any]:
+        """What each modality becomes, and where it stands in a row."""
+        from meritnas.data.modalities.description import describe_modalities
+
+        return describe_modalities(encoder)
+
+
+MODALITIES = ModalityKind()

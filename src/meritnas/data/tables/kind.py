@@ -1,0 +1,145 @@
+"""Tables as a kind of data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from meritnas.data.kind import DataKind, GraphInputs, NewRows
+from meritnas.data.tables.reading import TableReading
+from meritnas.errors import UsageError
+from meritnas.settings.preset import Facts
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from meritnas.data.bundle import Bundle, Outline
+    from meritnas.data.columns.encoder import ColumnRow, TableEncoder
+    from meritnas.data.tables.source import Source
+    from meritnas.data.task import Task
+
+_LEAST_ROWS_TO_TRY = 100
+"""Smaller tables cannot tell which scaling is better."""
+
+
+class TableKind(DataKind):
+    """Rows and columns, of which one is predicted."""
+
+    name = "table"
+    many = elsewhere = "tables"
+    this = "this is a table"
+    stored = ""
+    reading = TableReading
+    space = "tabular"
+    strategy = "tabnas"
+    least_judged_rows = 256
+
+    def impossible(self, data: Any) -> str:
+        """A pair of arrays has no columns."""
+        if isinstance(data, tuple):
+            return "a pair of arrays is taken for images; give a table as a data frame"
+        return ""
+
+    def load(self, data: Any, target: str | None, reading: TableReading) -> Source:
+        """A bundled name, a file, or a frame."""
+        from meritnas.data.tables.source import load_source
+
+        return load_source(data, target, reading.skip_bad_rows)
+
+    def load_again(self, data: Any, kept: Mapping[str, Any], run: str) -> Source:
+        """By target, and whether bad rows were skipped."""
+        import pandas as pd
+
+        from meritnas.data.tables.source import load_source
+
+        if not isinstance(data, str | pd.DataFrame):
+            raise UsageError(f"run {run} was made on a table, not on images; give that")
+        return load_source(data, kept["target"], kept["skip_bad_rows"])
+
+    def remembered(self, source: Source, reading: TableReading | None) -> dict[str, Any]:
+        """The target, and whether bad rows were skipped."""
+        skipped = reading is not None and reading.skip_bad_rows
+        return {"kind": self.name, "target": source.target, "skip_bad_rows": skipped}
+
+    def outline(self, source: Source, reading: TableReading, seed: int) -> Outline:
+        """The task, and a split that has all classes in every part."""
+        from meritnas.data.tables.bundle import outline_table
+
+        return outline_table(source, seed, reading.task, reading.class_weight)
+
+    def facts(self, source: Source, outline: Outline, reading: TableReading) -> Facts:
+        """Training rows, and columns without the target."""
+        del reading
+        return Facts(self.name, len(outline.split.train), (source.frame.shape[1] - 1,))
+
+    def encodings(self, reading: TableReading, outline: Outline) -> tuple[str, ...]:
+        """Both scalings, unless one was asked for or the table is too small to tell."""
+        if reading.scaling != "auto":
+            return (reading.scaling,)
+        enough = len(outline.split.train) >= _LEAST_ROWS_TO_TRY
+        return ("standard", "quantile") if enough else ("standard",)
+
+    def encode(
+        self,
+        source: Source,
+        outline: Outline,
+        reading: TableReading,
+        *,
+        encoding: Any,
+        batch_size: int,
+        most_codes: int | None = None,
+    ) -> Bundle[TableEncoder]:
+        """Numbers scaled, categories as codes."""
+        from meritnas.data.tables.bundle import encode_table
+
+        del reading, batch_size
+        return encode_table(source, outline, encoding, most_codes)
+
+    def encoder_from_json(self, found: dict[str, Any]) -> TableEncoder:
+        """The columns as they were decided on."""
+        from meritnas.data.columns.encoder import TableEncoder
+
+        return TableEncoder.from_json(found)
+
+    def new_inputs(self, encoder: TableEncoder, data: Any) -> Tensor:
+        """A frame -> float32 [n, width]."""
+        import pandas as pd
+        import torch
+
+        if not isinstance(data, pd.DataFrame):
+            raise UsageError("this network was trained on a table; give it a data frame")
+        return torch.from_numpy(encoder.transform(data))
+
+    def read_new(self, file: str, encoder: TableEncoder, task: Task) -> NewRows:
+        """A table, with the target or without."""
+        from pathlib import Path
+
+        from meritnas.data.bundled import BUNDLED, load_bundled
+        from meritnas.data.files.table import read_table
+
+        if file in BUNDLED:
+            frame = load_bundled(file)[0]
+        else:
+            frame = read_table(Path(file).expanduser(), decimal=encoder.decimal)
+        truth = frame[task.target] if task.target in frame.columns else None
+        counted = f"rows with known '{task.target}'"
+        return NewRows(frame, None, truth, encoder.unfamiliar(frame), counted)
+
+    def columns(self, encoder: TableEncoder) -> list[ColumnRow]:
+        """Of each column, in the order of the inputs."""
+        return encoder.describe()
+
+    def graph_inputs(self, encoder: TableEncoder) -> GraphInputs:
+        """Numbers and codes."""
+        from meritnas.data.tables.graph import table_graph_inputs
+
+        return table_graph_inputs(encoder)
+
+    def description(self, encoder: TableEncoder) -> dict[str, Any]:
+        """What each column becomes, and where it stands."""
+        from meritnas.data.columns.description import describe_table
+
+        return describe_table(encoder)
+
+
+TABLES = TableKind()
