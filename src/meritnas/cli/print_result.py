@@ -22,7 +22,7 @@ def print_result(summary: Mapping[str, Any], *, as_json: bool) -> None:
     console.print(summary_table(summary))
     if summary.get("pareto"):
         console.print(pareto_table(summary["pareto"]))
-        figure = Path(summary["run"]) / "pareto.png"
+        figure = Path(summary["run"]) / "pareto.svg"
         if figure.is_file():
             typer.echo(f"figure: {figure}")
         if subject(summary) == "images":

@@ -1,9 +1,11 @@
+"""Stacked areas: the share of every option of a decision over the steps of a search."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
 
-from meritnas.report.charts.svg import line, svg, text, tick_text
+from meritnas.report.charts.svg import Picture, line, svg, text, tick_text
 
 _WIDTH, _HEIGHT = 330.0, 150.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 8.0, 212.0, 6.0, 126.0
@@ -17,7 +19,7 @@ def share_chart(
     shares: Sequence[Sequence[float]],
     names: Sequence[str],
     chosen: str | None,
-) -> str:
+) -> Picture:
     """Stacked areas: the share of every option over the steps of a search.
 
     Args:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from meritnas.report.charts.figure import Figure
 from meritnas.report.charts.lines import Series, line_chart
-from meritnas.report.charts.score_range import score_range
+from meritnas.report.charts.pareto_figure import pareto_figure
 from meritnas.report.charts.shares import share_chart
 from meritnas.report.network_names import short_network
 from meritnas.report.numbers import count_text, duration_text, score_text
-from meritnas.report.page.section import Figure, Section, Table
+from meritnas.report.page.section import Section, Table
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
-from meritnas.report.terminal.pareto_table import BEST, NOT_BEST, point_text, score_of
+from meritnas.report.terminal.pareto_table import NOT_BEST, point_text, score_label
 from meritnas.report.terminal.summary import metric_name
 
 SHOWN_DECISIONS = 24
@@ -129,20 +130,7 @@ def tradeoff_section(run: RunFiles, network: RunNetwork) -> Section | None:
     if not rows:
         return None
     metric = next(iter(rows[0]["test"]), None)
-    label = "validation loss" if metric is None else f"test {metric_name(metric)}"
-    series = []
-    for best, words in ((True, BEST), (False, NOT_BEST)):
-        own = sorted((row for row in rows if bool(row["best"]) is best), key=lambda r: r["params"])
-        points = [(float(row["params"]), score_of(row, metric)) for row in own]
-        ranges = None
-        if metric is not None:
-            ranges = [
-                score_range(metric, score_of(row, metric), row["test_spread"][metric])
-                for row in own
-            ]
-        if own:
-            series.append(Series(words, points, not best, True, ranges, 0, joined=best))
-    chart = line_chart(f"{label} against parameters", series, "parameters", log_x=True)
+    label = score_label(metric)
     table = Table(
         ("at most", "network", "parameters", label, "by validation loss"),
         tuple(
@@ -159,8 +147,9 @@ def tradeoff_section(run: RunFiles, network: RunNetwork) -> Section | None:
     )
     lead = "The validation loss decides which networks are as good as others"
     lead += "." if metric is None else f"; shown is the {label}, which decides nothing."
-    figure = Figure(chart, f"{label} against parameters", tuple(series))
-    return Section("tradeoff", "Trade-off", lead, figures=(figure,), table=table)
+    figure = pareto_figure(rows)
+    figures = () if figure is None else (figure,)
+    return Section("tradeoff", "Trade-off", lead, figures=figures, table=table)
 
 
 def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:

@@ -22,7 +22,7 @@ def pareto_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     table.add_column("network", overflow="fold")
     table.add_column("parameters", justify="right")
     metric = next(iter(rows[0]["test"]), None)
-    table.add_column("validation loss" if metric is None else f"test {metric_name(metric)}")
+    table.add_column(score_label(metric))
     table.add_column("")
     for row in rows:
         table.add_row(
@@ -33,6 +33,11 @@ def pareto_table(rows: Sequence[Mapping[str, Any]]) -> Table:
             "" if row["best"] else NOT_BEST,
         )
     return table
+
+
+def score_label(metric: str | None) -> str:
+    """What the scores of a curve are."""
+    return "validation loss" if metric is None else f"test {metric_name(metric)}"
 
 
 def score_of(row: Mapping[str, Any], metric: str | None) -> float:
