@@ -1,3 +1,5 @@
+"""Prints the result of a search or a training, as a table or as JSON."""
+
 from __future__ import annotations
 
 import json

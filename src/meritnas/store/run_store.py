@@ -1,3 +1,5 @@
+"""The folder of a run: every file is replaced as a whole, nothing is loaded by pickle."""
+
 from __future__ import annotations
 
 import io

@@ -1,3 +1,5 @@
+"""What every way of showing progress has in common, and which one is used."""
+
 from __future__ import annotations
 
 import sys

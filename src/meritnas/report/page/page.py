@@ -1,3 +1,5 @@
+"""The HTML page of a run, put together from its sections."""
+
 from __future__ import annotations
 
 import sys

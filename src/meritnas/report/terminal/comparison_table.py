@@ -1,3 +1,5 @@
+"""Compared strategies as a table for the terminal."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping

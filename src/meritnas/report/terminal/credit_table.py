@@ -1,3 +1,5 @@
+"""What the parts of a network are worth, as tables for the terminal."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,3 +1,5 @@
+"""What modalities are worth, and scores under noise, as tables for the terminal."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

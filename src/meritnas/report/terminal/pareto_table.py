@@ -1,3 +1,5 @@
+"""The trade-off curve as a table for the terminal, and the words for its points."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

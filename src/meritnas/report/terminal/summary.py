@@ -1,3 +1,5 @@
+"""The result of a search as a table for the terminal, and the names of costs and metrics."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
