@@ -9,7 +9,8 @@ from figure_helpers import Drawn
 from rich.console import Console
 
 from meritnas.report.charts.pareto_figure import pareto_file
-from meritnas.report.terminal.pareto_table import BEST, NOT_BEST, pareto_table
+from meritnas.report.pareto_points import BEST, NOT_BEST
+from meritnas.report.terminal.pareto_table import pareto_table
 
 ROWS: list[dict[str, Any]] = [
     {

@@ -12,8 +12,8 @@ from meritnas.report.charts.rows import names_width, row_axis
 from meritnas.report.charts.scale import Scale, padded
 from meritnas.report.charts.score_range import score_range
 from meritnas.report.charts.svg import LETTER, line, rect, svg, text
+from meritnas.report.names import metric_name
 from meritnas.report.numbers import count_text, score_text
-from meritnas.report.terminal.summary import metric_name
 
 _LEVEL = 0.05
 _ROW, _TOP = 42.0, 8.0

@@ -12,7 +12,7 @@ from meritnas.report.charts.figure import Figure
 from meritnas.report.charts.svg import NARROW_LETTER, Picture, text
 
 _EDGE, _BETWEEN, _HEADING, _CAPTION, _LEGEND_LINE = 16.0, 24.0, 34.0, 22.0, 18.0
-_SIGN = 32.0
+_SYMBOL = 32.0
 _FONT = 'svg { font-family: system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }\n'
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -55,16 +55,16 @@ def _placed(picture: Picture, x: float, y: float) -> str:
 
 
 def _legend(figure: Figure, left: float, top: float) -> tuple[list[str], float]:
-    """Lines of signs with names, and how high they are; one series goes without saying."""
+    """Lines of symbols with names, and how high they are; one series goes without saying."""
     if len(figure.legend) < 2:
         return [], 0.0
     parts, x, y = [], left, top
     for series in figure.legend:
-        wide = _SIGN + NARROW_LETTER * len(series.name) + 10
+        wide = _SYMBOL + NARROW_LETTER * len(series.name) + 10
         if x > left and x + wide > left + figure.svg.width:
             x, y = left, y + _LEGEND_LINE
-        parts.append(f'<g transform="translate({x:g} {y:g})">{series.sign}</g>')
-        parts.append(text(x + _SIGN, y + 9, series.name, "tick", "start"))
+        parts.append(f'<g transform="translate({x:g} {y:g})">{series.symbol}</g>')
+        parts.append(text(x + _SYMBOL, y + 9, series.name, "tick", "start"))
         x += wide
     return parts, y - top + _LEGEND_LINE + 6
 

@@ -59,7 +59,7 @@ class Series:
         return f"line l{self.colour % COLOURS}" + (" dashed" if self.dashed else "")
 
     @property
-    def sign(self) -> str:
+    def symbol(self) -> str:
         """What a legend has for it, 26 wide and 10 high: its line and its dots."""
         parts = [line(1, 5, 25, 5, self.kind)] if self.joined else []
         return "".join([*parts, *([self.dot(13, 5)] if self.dots else [])])
@@ -111,8 +111,8 @@ def line_chart(
     shown = [each.finite() for each in series]
     if not any(each.points for each in shown):
         return Picture("", 0.0, 0.0)
-    y = _up(shown, bounds, size[1], _TOP + (_ABOVE if y_label else 0.0))
-    x = _across(shown, y, size[0], log_x=log_x)
+    y = _y_scale(shown, bounds, size[1], _TOP + (_ABOVE if y_label else 0.0))
+    x = _x_scale(shown, y, size[0], log_x=log_x)
     parts = _axes(x, y, x_label, whole=all(a.is_integer() for s in shown for a, _ in s.points))
     if y_label:
         parts.append(text(2, 14, y_label, "label", "start"))
@@ -122,7 +122,7 @@ def line_chart(
     return svg(title, *size, parts, "chart plot")
 
 
-def _up(
+def _y_scale(
     series: Sequence[Series], bounds: tuple[float, float] | None, height: float, top: float
 ) -> Scale:
     """The axis beside a chart."""
@@ -133,16 +133,16 @@ def _up(
     return Scale(*bounds, height - _BOTTOM, top)
 
 
-def _across(series: Sequence[Series], y: Scale, width: float, *, log_x: bool) -> Scale:
+def _x_scale(series: Sequence[Series], y: Scale, width: float, *, log_x: bool) -> Scale:
     """The axis below a chart; it begins where the numbers beside the chart end."""
     across = [a for each in series for a, _ in each.points]
     margin = 1.25 if log_x else 1.0
-    longest = max((len(tick_text(value)) for value in y.ticks(_lines_up(y))), default=0)
+    longest = max((len(tick_text(value)) for value in y.ticks(_tick_count(y))), default=0)
     left = max(_LEFT, 10.0 + LETTER * longest)
     return Scale(min(across) / margin, max(across) * margin, left, width - _RIGHT, log_x)
 
 
-def _lines_up(y: Scale) -> int:
+def _tick_count(y: Scale) -> int:
     """About how many numbers are beside a chart."""
     return max(4, round((y.start - y.end) / 45))
 
@@ -150,7 +150,7 @@ def _lines_up(y: Scale) -> int:
 def _axes(x: Scale, y: Scale, label: str, *, whole: bool) -> list[str]:
     """Lines and numbers; of steps, which are whole numbers, nothing between two of them."""
     parts = []
-    for value in y.ticks(_lines_up(y)):
+    for value in y.ticks(_tick_count(y)):
         parts.append(line(x.start, y(value), x.end, y(value), "grid"))
         parts.append(text(x.start - 6, y(value) + 4, tick_text(value), anchor="end"))
     for value in x.ticks(5):

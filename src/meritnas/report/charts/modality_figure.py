@@ -9,7 +9,7 @@ from meritnas.report.charts.bars import Bar, interval_bars
 from meritnas.report.charts.figure import Figure
 from meritnas.report.charts.figure_file import figure_file
 from meritnas.report.charts.lines import Series, line_chart
-from meritnas.report.terminal.summary import metric_name
+from meritnas.report.names import metric_name
 
 _SIZE = (440.0, 250.0)
 _TOGETHER = ("all", "any")

@@ -11,7 +11,7 @@ from meritnas.report.charts.figure_file import figure_file
 from meritnas.report.charts.lines import Series, line_chart
 from meritnas.report.charts.score_range import score_range
 from meritnas.report.network_names import short_network
-from meritnas.report.terminal.pareto_table import BEST, NOT_BEST, score_label, score_of
+from meritnas.report.pareto_points import BEST, NOT_BEST, curve_metric, score_label, score_of
 
 _PAGE, _FILE = (440.0, 250.0), (700.0, 400.0)
 
@@ -27,7 +27,7 @@ def pareto_figure(
         rows: points of the curve, as a run's result has them.
         size: of the chart.
     """
-    metric = next(iter(rows[0]["test"]), None)
+    metric = curve_metric(rows)
     series = [
         _series([row for row in rows if bool(row["best"]) is best], metric, best=best)
         for best in (True, False)

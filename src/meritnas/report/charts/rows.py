@@ -5,9 +5,6 @@ from __future__ import annotations
 from meritnas.report.charts.scale import Scale
 from meritnas.report.charts.svg import LETTER, line, text_inside, tick_text
 
-MOST_LETTERS = 25
-"""Longer names of rows are cut on a page."""
-
 
 def row_axis(x: Scale, top: float, bottom: float, label: str, width: float) -> list[str]:
     """Grid lines from top to bottom, their numbers and what they are, in a picture so wide."""
@@ -24,6 +21,6 @@ def names_width(names: list[str]) -> float:
     return 16.0 + LETTER * max(map(len, names))
 
 
-def short_name(name: str) -> str:
-    """A name of a row that is cut where it is too long for a page."""
-    return name if len(name) <= MOST_LETTERS else name[: MOST_LETTERS - 1] + "\u2026"
+def short_name(name: str, most: int = 25) -> str:
+    """A name of at most so many letters; a longer one is cut."""
+    return name if len(name) <= most else name[: most - 1] + "\u2026"

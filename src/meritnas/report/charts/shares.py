@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from meritnas.report.charts.rows import short_name
 from meritnas.report.charts.svg import Picture, line, svg, text, tick_text
 
 _WIDTH, _HEIGHT = 330.0, 150.0
@@ -67,8 +68,8 @@ def _labels(found: list[tuple[float, float, str]], chosen: str | None) -> list[s
         if all(abs(y - other) >= _LABEL for other in taken):
             taken.append(y)
             kind = "tick strong mid" if name == chosen else "tick small"
-            short = name if len(name) <= 12 else name[:11] + "\u2026"
-            parts.append(text(_RIGHT + 5, y + 3.5, f"{short} {share:.0%}", kind, "start"))
+            words = f"{short_name(name, 12)} {share:.0%}"
+            parts.append(text(_RIGHT + 5, y + 3.5, words, kind, "start"))
     return parts
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from meritnas.report.charts.modality_figure import noise_figures, scores_by_kind, use_figure
 from meritnas.report.explain_hint import explain_code, explain_lead
-from meritnas.report.numbers import interval_text, score_text, signed_text
+from meritnas.report.modality_rows import USE_HEAD, use_cells
+from meritnas.report.names import metric_name
+from meritnas.report.numbers import score_text
 from meritnas.report.page.section import Section, Table
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
-from meritnas.report.terminal.summary import metric_name
 
 
 def modalities_section(run: RunFiles, network: RunNetwork) -> Section | None:
@@ -24,19 +25,7 @@ def modalities_section(run: RunFiles, network: RunNetwork) -> Section | None:
         return Section("modalities", "Modalities", lead, code=explain_code(run, modalities=True))
     metric = metric_name(str(explained.get("metric", "score")))
     figure = use_figure(rows, str(explained.get("metric", "score")))
-    table = Table(
-        ("modality", "Shapley value", "95 % interval", "alone", "without"),
-        tuple(
-            (
-                str(row["modality"]),
-                signed_text(row["value"]),
-                interval_text(row["low"], row["high"]),
-                score_text(row["alone"]),
-                score_text(row["without"]),
-            )
-            for row in rows
-        ),
-    )
+    table = Table(USE_HEAD, tuple(map(use_cells, rows)))
     lead = (
         f"The test {metric} is {score_text(explained['score'])} with all modalities and "
         f"{score_text(explained['nothing'])} with none; Shapley values share out the difference."

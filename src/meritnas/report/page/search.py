@@ -9,13 +9,13 @@ from meritnas.report.charts.figure import Figure
 from meritnas.report.charts.lines import Series, line_chart
 from meritnas.report.charts.pareto_figure import pareto_figure
 from meritnas.report.charts.shares import share_chart
+from meritnas.report.names import metric_name
 from meritnas.report.network_names import short_network
 from meritnas.report.numbers import count_text, duration_text, score_text
 from meritnas.report.page.section import Section, Table
+from meritnas.report.pareto_points import curve_metric, point_cells, score_label
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
-from meritnas.report.terminal.pareto_table import NOT_BEST, point_text, score_label
-from meritnas.report.terminal.summary import metric_name
 
 SHOWN_DECISIONS = 24
 """Charts of beliefs beyond these are folded."""
@@ -129,20 +129,11 @@ def tradeoff_section(run: RunFiles, network: RunNetwork) -> Section | None:
     rows = run["result"].get("pareto")
     if not rows:
         return None
-    metric = next(iter(rows[0]["test"]), None)
+    metric = curve_metric(rows)
     label = score_label(metric)
     table = Table(
         ("at most", "network", "parameters", label, "by validation loss"),
-        tuple(
-            (
-                "no limit" if row["limit"] is None else count_text(row["limit"]),
-                short_network(str(row["architecture"])),
-                count_text(row["params"]),
-                point_text(row, metric),
-                "" if row["best"] else NOT_BEST,
-            )
-            for row in rows
-        ),
+        tuple(point_cells(row, metric) for row in rows),
         tuple(k for k, row in enumerate(rows) if row["best"]),
     )
     lead = "The validation loss decides which networks are as good as others"

@@ -8,8 +8,8 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from meritnas.report.names import metric_name
 from meritnas.report.numbers import count_text, interval_text, score_text, signed_text
-from meritnas.report.terminal.summary import metric_name
 
 _ALTERNATIVES = 8
 _INTERACTIONS = 5
