@@ -9,7 +9,7 @@ from meritnas.report.charts.svg import LETTER, line, text_inside, tick_text
 def row_axis(x: Scale, top: float, bottom: float, label: str, width: float) -> list[str]:
     """Grid lines from top to bottom, their numbers and what they are, in a picture so wide."""
     parts = []
-    for value in x.ticks():
+    for value in x.ticks(max(2, min(4, round((x.end - x.start) / 50)))):
         parts.append(line(x(value), top, x(value), bottom, "grid"))
         parts.append(text_inside(x(value), bottom + 15, tick_text(value), width))
     parts.append(text_inside((x.start + x.end) / 2, bottom + 34, label, width, "label"))
