@@ -1,4 +1,21 @@
-"""MeritNAS: neural architecture search that keeps your budget and shows what earned its place."""
+"""MeritNAS: neural architecture search that keeps your budget and shows what earned its place.
+
+What is imported here is what users call. The packages, each of which may import those before it
+(tests/test_layers.py checks that):
+
+    settings, data         what users decide, and what they bring
+    space, supernet, cost  decisions, shared weights, what architectures cost and which fit
+    families               kinds of networks: tables, images, texts, modalities
+    policy, credit         how likely options are, and what they are worth
+    strategy               the search strategies, a file for each paper
+    training, prepare      networks trained from scratch; settings and data made ready for a search
+    engine                 the loop that searches
+    prediction, explanation, report, exporting   what is done with what was found
+    run, api, comparison   whole searches
+    cli, estimators        for the terminal, and for scikit-learn
+
+Start reading at `api.py`, then `run/job.py` and `engine/loop.py`.
+"""
 
 from __future__ import annotations
 

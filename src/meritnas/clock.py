@@ -1,3 +1,5 @@
+"""Where a running search stands: its step and its phase."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

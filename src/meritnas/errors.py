@@ -1,3 +1,5 @@
+"""The errors that users can cause, and checks that raise them."""
+
 from __future__ import annotations
 
 import operator

@@ -1,3 +1,5 @@
+"""Functions and classes of the user's own, named as `module:function`."""
+
 from __future__ import annotations
 
 import importlib

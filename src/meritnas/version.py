@@ -1,3 +1,5 @@
+"""This version of MeritNAS, and whether another one is newer."""
+
 from __future__ import annotations
 
 import re

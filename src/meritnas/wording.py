@@ -1,3 +1,5 @@
+"""Small helpers for messages: suggestions for misspelt names, lists of names."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable

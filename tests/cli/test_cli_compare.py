@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from rich.console import Console
 
 import meritnas as library
 from meritnas.comparison.comparison import _against_best, _compared
-from meritnas.report.charts.comparison_figure import draw_comparison, is_worse
+from meritnas.report.charts.comparison_figure import comparison_file, is_worse
 from meritnas.report.terminal.comparison_table import comparison_table
 
 Command = Callable[..., Outcome]
@@ -32,7 +33,9 @@ def test_a_comparison_is_a_table_a_figure_and_json_and_goes_on(
     assert "mean rank" in outcome.out
     assert "run 4 of 4: random, seed 1" in outcome.err
     assert "note:" not in outcome.err
-    assert Path("both/compare.png").read_bytes().startswith(b"\x89PNG")
+    picture = ElementTree.parse("both/comparison.svg")
+    shown = [each.text for each in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"tabnas", "random", "test accuracy", "seconds for search and training"} <= set(shown)
     runs = sorted(path.name for path in Path("both").iterdir() if path.is_dir())
     assert runs == ["random-0", "random-1", "tabnas-0", "tabnas-1"]
     kept = json.loads(Path("both/random-1/result.json").read_text())
@@ -140,10 +143,11 @@ def test_chances_are_not_printed_as_nothing_and_names_are_not_cut(tmp_path: Path
     assert "…" not in shown
     assert name in "".join(line[1:].split(" ")[0] for line in shown.splitlines())
     assert [is_worse(row) for row in found["table"]][::2] == [False, True]
-    draw_comparison(found, tmp_path / "compare.svg")
-    figure = (tmp_path / "compare.svg").read_text()
-    assert f"<!-- {name} * -->" in figure
-    assert "<!-- mean rank 3.0 -->" in figure
+    picture = ElementTree.fromstring(comparison_file(found))
+    written = [each.text for each in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert written[0] == "Strategies compared (* worse than the best, p < 0.05)"
+    assert f"{name} *" in written
+    assert "mean rank 3.0" in written
 
 
 def test_a_damaged_plan_is_said(sales: Path, meritnas: Command) -> None:

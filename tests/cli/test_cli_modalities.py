@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -191,7 +192,10 @@ def test_what_each_modality_is_worth(knowing: Path, meritnas: Command) -> None:
     noisy = [row for row in found["disturbed"] if row["disturbance"] == "gaussian"]
     assert len(noisy) == 4 * 4
     assert {row["level"] for row in noisy} == {0.0, 0.01, 0.05, 0.1}
-    assert Path(found["figure"]).read_bytes().startswith(b"\x89PNG")
+    assert Path(found["figure"]).name == "modalities.svg"
+    picture = ElementTree.parse(found["figure"])
+    written = {each.text for each in picture.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"picture", "sound", "noise", "level", "chance that it is missing"} <= written
     shown = meritnas("explain", knowing, "--modalities", "--noise", "all")
     assert "Shapley value" in shown.out
     assert "speckle" in shown.out

@@ -207,8 +207,8 @@ def test_a_ladder_of_limits_is_a_table_a_figure_and_json(meritnas: Command) -> N
     outcome = meritnas("search", "wine", "--pareto", "--max-params", "700", *SHORT)
     assert outcome.code == 0, outcome.err
     assert "smaller limits" in outcome.out
-    assert "figure: runs/wine-tabnas-1/pareto.png" in outcome.out
-    assert Path("runs/wine-tabnas-1/pareto.png").stat().st_size > 5000
+    assert "figure: runs/wine-tabnas-1/pareto.svg" in outcome.out
+    assert Path("runs/wine-tabnas-1/pareto.svg").stat().st_size > 5000
     assert max(len(line) for line in outcome.out.splitlines()) <= 80
     found = json.loads(meritnas("search", "--resume", "runs/wine-tabnas-1", "--json").out)
     assert found["pareto"][0]["limit"] == 700

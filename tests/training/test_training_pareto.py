@@ -5,12 +5,12 @@ import json
 import shutil
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
 
 import meritnas
 from meritnas import UsageError, load_predictor
@@ -24,6 +24,7 @@ from meritnas.store.run_store import RunStore
 from meritnas.training.race import Race
 from meritnas.training.rungs import mark_best, train_rungs
 
+SVG = "{http://www.w3.org/2000/svg}"
 LIMIT = 450
 QUICK: dict[str, Any] = {
     "max_params": LIMIT,
@@ -88,7 +89,7 @@ def test_a_network_that_is_not_on_the_curve_is_refused(
         load_predictor(result.run, network="9-9")
     plain = meritnas.search("wine", out=tmp_path / "plain", **{**QUICK, "pareto": False})
     assert "pareto" not in plain.summary
-    assert not (plain.run / "pareto.png").exists()
+    assert not (plain.run / "pareto.svg").exists()
     assert not list(plain.run.glob("rung*"))
     with pytest.raises(UsageError, match="made without --pareto"):
         load_predictor(plain.run, network=plain.architecture.text)
@@ -112,14 +113,14 @@ def test_a_curve_without_any_smaller_limit_says_why(tmp_path: Path) -> None:
 
 
 def test_the_curve_is_drawn(result: SearchResult) -> None:
-    path = result.run / "pareto.png"
-    assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    with Image.open(path) as image:
-        width, height = image.size
-        assert min(width, height) > 400
-        shades = image.convert("L").histogram()
-    # Mostly white, with axes, text and a line on it.
-    assert 0.5 < shades[255] / (width * height) < 0.99
+    picture = ElementTree.parse(result.run / "pareto.svg").getroot()
+    assert min(float(picture.attrib[side]) for side in ("width", "height")) > 400
+    chart = next(each for each in picture.iter(f"{SVG}svg") if "role" in each.attrib)
+    drawn = [each.findtext(f"{SVG}title") for each in chart.iter(f"{SVG}circle")]
+    assert sorted(map(str, drawn)) == sorted(
+        row["architecture"] for row in result.summary["pareto"]
+    )
+    assert "test accuracy" in [each.text for each in chart.iter(f"{SVG}text")]
 
 
 def untimed(path: Path) -> dict[str, Any]:
@@ -156,7 +157,7 @@ def test_killed_among_the_rungs_a_run_goes_on_to_the_same_curve(
     assert not any(event["kind"] == "search" for event in told)
     assert untimed(again.run / "result.json") == untimed(result.run / "result.json")
     for path in sorted(result.run.rglob("*")):
-        if path.is_file() and path.suffix in (".safetensors", ".png", ".jsonl"):
+        if path.is_file() and path.suffix in (".safetensors", ".svg", ".jsonl"):
             other = again.run / path.relative_to(result.run)
             assert other.read_bytes() == path.read_bytes(), path
 

@@ -1,3 +1,5 @@
+"""Errors and interrupts of a command as one line and an exit code."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""A web server on this machine that shows the report of a running search."""
+
 from __future__ import annotations
 
 import threading

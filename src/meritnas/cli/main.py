@@ -1,3 +1,5 @@
+"""The command `meritnas`: all its commands put together."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""Messages on standard error, and the commands that they suggest."""
+
 from __future__ import annotations
 
 import shlex

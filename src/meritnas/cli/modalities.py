@@ -1,3 +1,5 @@
+"""Reads what was written after `--modality` and `--backbone`."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,3 +1,5 @@
+"""A note where a run was made by a newer version."""
+
 from __future__ import annotations
 
 import json

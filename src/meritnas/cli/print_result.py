@@ -1,3 +1,5 @@
+"""Prints the result of a search or a training, as a table or as JSON."""
+
 from __future__ import annotations
 
 import json
@@ -22,7 +24,7 @@ def print_result(summary: Mapping[str, Any], *, as_json: bool) -> None:
     console.print(summary_table(summary))
     if summary.get("pareto"):
         console.print(pareto_table(summary["pareto"]))
-        figure = Path(summary["run"]) / "pareto.png"
+        figure = Path(summary["run"]) / "pareto.svg"
         if figure.is_file():
             typer.echo(f"figure: {figure}")
         if subject(summary) == "images":

@@ -1,3 +1,5 @@
+"""Reads what was written after `--widths`."""
+
 from __future__ import annotations
 
 from meritnas.errors import UsageError

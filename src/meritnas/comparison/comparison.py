@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,13 @@ from scipy import stats
 from meritnas.api import Given, nobody, resume, search
 from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.prepare.preparation import AnyData
-from meritnas.report.charts.comparison_figure import draw_comparison
+from meritnas.report.charts.comparison_figure import comparison_file
 from meritnas.store.run_store import RunStore, write_whole
 from meritnas.strategy.catalogue import strategy_spec
 
 _LESS_IS_MORE = ("perplexity", "rmse", "log_loss")
 _PLAN = "compare.json"
-_FIGURE = "compare.png"
+_FIGURE = "comparison.svg"
 _RESULT = ("architecture", "params", "seconds", "seed", "strategy", "test")
 _ALIKE = 1e-9
 """Gaps that differ by less, in parts of the largest, differ by rounding only."""
@@ -110,7 +109,8 @@ def compare(
     found = _compared(pd.DataFrame(rows), folder)
     plain = found.to_json()
     write_whole(folder / "comparison.json", lambda path: path.write_text(json.dumps(plain)))
-    write_whole(found.figure, partial(draw_comparison, plain))
+    drawn = comparison_file(plain).encode()
+    write_whole(found.figure, lambda path: path.write_bytes(drawn))
     return found
 
 

@@ -1,3 +1,5 @@
+"""Builds the decision diagram of all architectures that keep the limits."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

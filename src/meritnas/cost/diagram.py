@@ -1,3 +1,5 @@
+"""The decision diagram: exact counts, probabilities and samples by sums over its edges."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

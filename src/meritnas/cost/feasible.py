@@ -1,3 +1,5 @@
+"""The set of architectures that keep every limit, as strategies use it."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,3 +1,5 @@
+"""Costs of architectures as sums of terms, and the limits on them."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

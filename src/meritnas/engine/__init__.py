@@ -1,1 +1,4 @@
-from __future__ import annotations
+"""The loop that runs a search, with its plan, its events and its time limit.
+
+It may import strategies, families, training and `prepare`. Start reading at `loop.py`.
+"""

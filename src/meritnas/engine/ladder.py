@@ -1,3 +1,5 @@
+"""Smaller limits for a trade-off curve, and the best network for each of them."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,3 +1,5 @@
+"""A running search and the loop that runs it."""
+
 from __future__ import annotations
 
 import time

@@ -1,3 +1,5 @@
+"""How many steps a search takes in each phase."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,3 +1,5 @@
+"""Collects what the steps of a search report and makes events of it."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping

@@ -1,3 +1,5 @@
+"""How many steps fit into the time that a user gave, measured by taking a few."""
+
 from __future__ import annotations
 
 import time

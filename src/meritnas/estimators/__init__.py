@@ -1,1 +1,4 @@
-from __future__ import annotations
+"""Searches as scikit-learn estimators.
+
+They call the Python interface and may import everything but `cli`. Start reading at `tables.py`.
+"""

@@ -1,3 +1,5 @@
+"""What each modality is worth to a trained network, and what noise costs."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

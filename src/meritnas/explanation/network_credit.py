@@ -1,3 +1,5 @@
+"""What each part of the network that a search found is worth, and what else was close."""
+
 from __future__ import annotations
 
 import itertools

@@ -1,5 +1,5 @@
-"""Networks in forms that need no MeritNAS: ONNX, torch.export, Python source.
+"""Trained networks as files for other programs: Python source, torch, ONNX, JSON.
 
-What differs by kind of data is asked of `data.kinds`. May import all but `run`, `api`,
-`comparison` and what users call. Start at `export.py`; `graph.py` is what ONNX and torch share.
+It may import families, data, `prediction` and `report`, but nothing that runs searches. Start
+reading at `export.py`.
 """

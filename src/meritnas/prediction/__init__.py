@@ -1,4 +1,5 @@
-"""A run's network in use: answers for new data, and texts that go on.
+"""Trained networks of runs, ready to answer for new inputs.
 
-May import all up to `engine`. Start at `predictor.py`.
+It may import data, families, training and the store. Start reading at `predictor.py`;
+`writer.py` lets a language model write.
 """

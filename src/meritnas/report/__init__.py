@@ -1,1 +1,6 @@
-from __future__ import annotations
+"""What a run found, for people: a page, charts, tables for the terminal.
+
+It reads the files of a run and may import everything below it (up to `explanation`), but neither
+`run` nor `api`. Start reading at `page/page.py`; `run_files.py` is what it reads, `charts` what
+it draws with, `terminal` what commands print.
+"""

@@ -1,3 +1,5 @@
+"""The command that explains a run, for reports of runs that were not explained yet."""
+
 from __future__ import annotations
 
 import shlex

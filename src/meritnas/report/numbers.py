@@ -1,3 +1,5 @@
+"""Numbers as people read them: counts, shares, scores, times."""
+
 from __future__ import annotations
 
 import math

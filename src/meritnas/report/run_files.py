@@ -1,3 +1,5 @@
+"""The files of a run's folder, read as far as they can be read."""
+
 from __future__ import annotations
 
 import json

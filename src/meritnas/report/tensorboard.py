@@ -1,3 +1,5 @@
+"""Curves of a run as TensorBoard's event files."""
+
 from __future__ import annotations
 
 import json

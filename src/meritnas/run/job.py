@@ -27,7 +27,7 @@ from meritnas.families.latency import microseconds
 from meritnas.prepare.defaults import check_device, usual_epochs
 from meritnas.prepare.preparation import AnyData, AnySource, Preparation, prepare, prepare_again
 from meritnas.prepare.setup import Ground, make_ground
-from meritnas.report.charts.pareto_figure import draw_pareto
+from meritnas.report.charts.pareto_figure import pareto_file
 from meritnas.report.page.page import report_at_end
 from meritnas.run.result import SearchResult
 from meritnas.settings.settings import SearchSettings
@@ -302,7 +302,7 @@ class Job:
         if rows:
             top = point(family, self.settings.limits.get("params"), trained, "")
             summary["pareto"] = mark_best([top, *rows])
-            store.write_figure("pareto.png", partial(draw_pareto, summary["pareto"]))
+            store.write_text("pareto.svg", pareto_file(summary["pareto"]))
         store.write_json("result.json", summary)
         report_at_end(store.folder)
         return self._result(store)

@@ -4,7 +4,6 @@ import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.explanation.modality_use import Disturbed, ModalityUse, disturbed_scores, modality_use
 from meritnas.prediction.predictor import load_predictor
 from meritnas.prepare.preparation import AnyData
-from meritnas.report.charts.modality_figure import draw_modalities
+from meritnas.report.charts.modality_figure import modality_file
 from meritnas.report.page.page import report_at_end
 from meritnas.run.job import Job
 from meritnas.store.run_store import RunStore
@@ -24,7 +23,7 @@ from meritnas.training.metrics import main_metric
 
 _LOG = logging.getLogger(__name__)
 
-FIGURE = "modalities.png"
+FIGURE = "modalities.svg"
 TABLE = "modalities.json"
 _WEIGHTS = "model.safetensors"
 
@@ -106,10 +105,8 @@ def explain_modalities(
     )
     plain = explained.to_json()
     store.write_json(TABLE, plain)
-    store.write_figure(
-        FIGURE,
-        partial(draw_modalities, plain["modalities"], plain["disturbed"], explained.metric),
-    )
+    drawn = modality_file(plain["modalities"], plain["disturbed"], explained.metric)
+    store.write_text(FIGURE, drawn)
     report_at_end(store.folder)
     return explained
 

@@ -1,3 +1,5 @@
+"""An architecture: one option for every decision."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+"""The rule that a way leads from the first node of a cell to its last."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""A decision of a search space and its options."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

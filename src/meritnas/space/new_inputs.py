@@ -1,3 +1,5 @@
+"""The rule that every fusion cell reads a feature that no cell before it reads."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""Rules that say which combinations of options are architectures, as small automata."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""A search space: its decisions, its rule, and how architectures are written as text."""
+
 from __future__ import annotations
 
 import math

@@ -1,3 +1,5 @@
+"""The folder of a run: every file is replaced as a whole, nothing is loaded by pickle."""
+
 from __future__ import annotations
 
 import io
@@ -126,10 +128,6 @@ class RunStore:
         """Replace a text file."""
         self._replace(name, lambda path: path.write_bytes(text.encode()))
 
-    def write_figure(self, name: str, draw: Callable[[Path], None]) -> None:
-        """Replace a picture with what `draw` writes to the path it gets."""
-        self._replace(name, draw)
-
     def write_weights(
         self, name: str, weights: dict[str, Tensor], metadata: dict[str, str]
     ) -> None:
@@ -224,7 +222,7 @@ class RunStore:
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
     """Write a file beside, flush it and put it in its place: it is never there half-written."""
-    beside = path.with_name(f".partial.{path.name}")  # the ending tells a figure's format
+    beside = path.with_name(f".partial.{path.name}")
     with _disk_errors(path.parent):
         try:
             write(beside)

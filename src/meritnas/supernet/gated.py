@@ -1,3 +1,5 @@
+"""A supernet made from a network that has `Mixed` modules inside."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence

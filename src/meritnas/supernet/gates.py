@@ -1,3 +1,5 @@
+"""Gates: which options of each decision run, and with what weight."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""Remembers intermediate results while networks that share parts are evaluated."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator

@@ -1,3 +1,5 @@
+"""A choice inside a supernet: the weighted sum of its active options."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

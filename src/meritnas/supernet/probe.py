@@ -1,3 +1,5 @@
+"""A strategy's only access to the supernet; it counts every pass."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence

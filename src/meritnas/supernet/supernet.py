@@ -1,3 +1,5 @@
+"""What a supernet is: shared weights of all options that take gates."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

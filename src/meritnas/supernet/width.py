@@ -1,3 +1,5 @@
+"""A layer of a supernet whose number of units is searched."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""Adam and SGD that update only the part of the weights that a path used."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,3 +1,5 @@
+"""Scores of predictions, such as accuracy and RMSE."""
+
 from __future__ import annotations
 
 import math

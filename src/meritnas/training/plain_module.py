@@ -1,3 +1,5 @@
+"""A trained network as a module that needs nothing but torch."""
+
 from __future__ import annotations
 
 import torch

@@ -1,3 +1,5 @@
+"""Which networks are trained from scratch, in which order, until the best is known."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

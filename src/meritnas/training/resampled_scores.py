@@ -1,3 +1,5 @@
+"""Scores of many bootstrap resamples at once."""
+
 from __future__ import annotations
 
 import torch

@@ -1,3 +1,5 @@
+"""Trains the finalists of a search from scratch and keeps the best."""
+
 from __future__ import annotations
 
 import math

@@ -1,3 +1,5 @@
+"""Trains the networks of a trade-off curve from scratch."""
+
 from __future__ import annotations
 
 import math

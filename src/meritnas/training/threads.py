@@ -1,3 +1,5 @@
+"""Limits the number of CPU threads for a while."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

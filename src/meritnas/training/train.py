@@ -1,3 +1,5 @@
+"""Trains one network from scratch and keeps its best epoch."""
+
 from __future__ import annotations
 
 import copy

@@ -13,8 +13,8 @@ from meritnas.cli import options as opt
 from meritnas.cli.exit_codes import plain_outcome
 from meritnas.cli.messages import say
 from meritnas.errors import DataError, StoreError, UsageError
+from meritnas.report.names import metric_name
 from meritnas.report.numbers import score_text
-from meritnas.report.terminal.summary import metric_name
 
 if TYPE_CHECKING:
     import pandas as pd

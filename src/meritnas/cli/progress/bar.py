@@ -1,3 +1,5 @@
+"""Progress bars for terminals."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable

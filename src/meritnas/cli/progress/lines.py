@@ -1,3 +1,5 @@
+"""Progress as lines of text, for logs and pipes."""
+
 from __future__ import annotations
 
 import time

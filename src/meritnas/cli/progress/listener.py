@@ -1,3 +1,5 @@
+"""Receives the events of a search and hands them to what shows progress."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,11 +1,13 @@
+"""What every way of showing progress has in common, and which one is used."""
+
 from __future__ import annotations
 
 import sys
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from meritnas.report.names import amount_text, cost_name
 from meritnas.report.network_names import short_network
-from meritnas.report.terminal.summary import amount_text, cost_name
 
 Event = dict[str, Any]
 

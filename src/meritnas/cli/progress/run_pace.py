@@ -1,3 +1,5 @@
+"""Estimates how long the remaining runs of a comparison take."""
+
 from __future__ import annotations
 
 import time

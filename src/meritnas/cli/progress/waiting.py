@@ -1,3 +1,5 @@
+"""Says what a command is doing where that takes longer than two seconds."""
+
 from __future__ import annotations
 
 import logging

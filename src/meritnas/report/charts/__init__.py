@@ -1,1 +1,6 @@
-from __future__ import annotations
+"""Charts as SVG text, for the page of a run and for figure files.
+
+They take plain numbers and names. `svg.py` has the elements, `lines.py`, `bars.py`, `shares.py`,
+`matrix.py` and `network.py` are the kinds of charts, `*_figure.py` are charts with their captions
+for what a run has, and `figure_file.py` makes a file of such figures. Start reading at `lines.py`.
+"""

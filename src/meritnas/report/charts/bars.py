@@ -1,13 +1,16 @@
+"""Horizontal bars: values with their intervals, and how much of limits is used."""
+
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from meritnas.report.charts.svg import LETTER, line, rect, svg, text, text_inside, tick_text, ticks
+from meritnas.report.charts.rows import names_width, row_axis, short_name
+from meritnas.report.charts.scale import Scale
+from meritnas.report.charts.svg import Picture, line, rect, svg, text
 
 _WIDTH = 440.0
-_MOST_LETTERS = 25
 _ROW = 24.0
 
 
@@ -30,7 +33,7 @@ class Bar:
     chosen: bool = False
 
 
-def interval_bars(title: str, bars: Sequence[Bar], label: str) -> str:
+def interval_bars(title: str, bars: Sequence[Bar], label: str) -> Picture:
     """Horizontal bars from 0, each with its interval; `label` says what the values are."""
     for bar in bars:
         if not all(map(math.isfinite, (bar.value, bar.low, bar.high))):
@@ -39,17 +42,10 @@ def interval_bars(title: str, bars: Sequence[Bar], label: str) -> str:
     high = max(0.0, *(max(bar.high, bar.value) for bar in bars))
     if low == high:
         high = low + 1.0
-    left = 16.0 + LETTER * max(len(_short(bar.name)) for bar in bars)
-    right = _WIDTH - 14.0
-
-    def x(value: float) -> float:
-        return left + (value - low) / (high - low) * (right - left)
-
+    left = names_width([short_name(bar.name) for bar in bars])
+    x = Scale(low, high, left, _WIDTH - 14.0)
     bottom = 6.0 + _ROW * len(bars)
-    parts = []
-    for value in ticks(low, high):
-        parts.append(line(x(value), 4.0, x(value), bottom, "grid"))
-        parts.append(text_inside(x(value), bottom + 15, tick_text(value), _WIDTH))
+    parts = row_axis(x, 4.0, bottom, label, _WIDTH)
     for number, bar in enumerate(bars):
         y = 6.0 + _ROW * number
         kind = "bar strong" if bar.chosen else "bar"
@@ -59,13 +55,12 @@ def interval_bars(title: str, bars: Sequence[Bar], label: str) -> str:
         parts.append(line(x(bar.low), y + 11.5, x(bar.high), y + 11.5, "whisker"))
         parts += [line(x(v), y + 8, x(v), y + 15, "whisker") for v in (bar.low, bar.high)]
         style = "tick strong" if bar.chosen else "tick"
-        parts.append(text(left - 8, y + 16, _short(bar.name), style, "end"))
+        parts.append(text(left - 8, y + 16, short_name(bar.name), style, "end"))
     parts.append(line(x(0.0), 4.0, x(0.0), bottom, "axis"))
-    parts.append(text_inside((left + right) / 2, bottom + 34, label, _WIDTH, "label"))
     return svg(title, _WIDTH, bottom + 40, parts, "chart plot")
 
 
-def limit_bars(title: str, rows: Sequence[tuple[str, float, str]]) -> str:
+def limit_bars(title: str, rows: Sequence[tuple[str, float, str]]) -> Picture:
     """What is used of limits: (name, part of the limit, in words), a bar each."""
     parts = []
     for number, (name, share, words) in enumerate(rows):
@@ -75,7 +70,3 @@ def limit_bars(title: str, rows: Sequence[tuple[str, float, str]]) -> str:
         parts.append(rect(2, y + 19, _WIDTH - 4, 14, "empty"))
         parts.append(rect(2, y + 19, (_WIDTH - 4) * min(1.0, share), 14, "bar strong", words))
     return svg(title, _WIDTH, 44.0 * len(rows) + 2, parts, "chart plot")
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _MOST_LETTERS else name[: _MOST_LETTERS - 1] + "\u2026"

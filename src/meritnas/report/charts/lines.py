@@ -1,24 +1,32 @@
+"""Lines and points over a common axis."""
+
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
+from itertools import pairwise
 
+from meritnas.report.charts.point_names import point_names
+from meritnas.report.charts.scale import Scale, padded
 from meritnas.report.charts.svg import (
     COLOURS,
     LETTER,
+    Picture,
     line,
     svg,
     text,
     text_inside,
     thinned,
     tick_text,
-    ticks,
 )
 
-_WIDTH, _HEIGHT = 440.0, 230.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 428.0, 12.0, 190.0
+_SIZE = (440.0, 230.0)
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 12.0, 12.0, 40.0
+"""What is around the lines: for the numbers beside and below them, and the axis' label."""
+_ABOVE = 18.0
+"""What the label of the axis beside them takes above them."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,7 @@ class Series:
         ranges: (low, high) that every point may be in, if that is known.
         colour: the number of its colour.
         joined: whether points are joined by a line.
+        names: what is written beside the points where there is room, if they have names.
     """
 
     name: str
@@ -42,6 +51,7 @@ class Series:
     ranges: Sequence[tuple[float, float]] | None = None
     colour: int = 0
     joined: bool = True
+    names: Sequence[str] = ()
 
     @property
     def kind(self) -> str:
@@ -49,28 +59,29 @@ class Series:
         return f"line l{self.colour % COLOURS}" + (" dashed" if self.dashed else "")
 
     @property
-    def sign(self) -> str:
+    def symbol(self) -> str:
         """What a legend has for it, 26 wide and 10 high: its line and its dots."""
         parts = [line(1, 5, 25, 5, self.kind)] if self.joined else []
-        return "".join([*parts, *([_dot(13, 5, self)] if self.dots else [])])
+        return "".join([*parts, *([self.dot(13, 5)] if self.dots else [])])
 
+    def dot(self, x: float, y: float, name: str = "") -> str:
+        """A point of it, hollow where its line is dashed; its name appears above it."""
+        hollow = "hollow " if self.dashed else ""
+        colour = self.colour % COLOURS
+        inner = f"<title>{escape(name)}</title>" if name else ""
+        return (
+            f'<circle class="{hollow}f{colour} l{colour}" cx="{x:.1f}" cy="{y:.1f}" r="4">'
+            f"{inner}</circle>"
+        )
 
-@dataclass(frozen=True)
-class _Scale:
-    """From numbers to places along an axis."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-    log: bool = False
-
-    def __call__(self, value: float) -> float:
-        low, high = self.low, self.high
-        if self.log:
-            value, low, high = math.log(value), math.log(low), math.log(high)
-        share = 0.5 if high == low else (value - low) / (high - low)
-        return self.start + share * (self.end - self.start)
+    def finite(self) -> Series:
+        """The same without points that are no finite numbers."""
+        kept = [k for k, point in enumerate(self.points) if all(map(math.isfinite, point))]
+        points = [(float(self.points[k][0]), float(self.points[k][1])) for k in kept]
+        ranges = None if self.ranges is None else [self.ranges[k] for k in kept]
+        return replace(
+            self, points=points, ranges=ranges, names=[self.names[k] for k in kept if self.names]
+        )
 
 
 def line_chart(
@@ -79,8 +90,10 @@ def line_chart(
     x_label: str,
     bounds: tuple[float, float] | None = None,
     *,
+    y_label: str = "",
     log_x: bool = False,
-) -> str:
+    size: tuple[float, float] = _SIZE,
+) -> Picture:
     """Lines over a common axis; points that are no finite numbers are left out.
 
     Args:
@@ -88,85 +101,94 @@ def line_chart(
         series: the lines.
         x_label: what the axis below has.
         bounds: of the axis beside it; None for what the lines need.
+        y_label: what the axis beside it has, where a caption does not say it.
         log_x: whether the axis below is logarithmic; then every x is above 0.
+        size: width and height.
+
+    Returns:
+        The picture; an empty text without any point.
     """
-    shown = [(each, _finite(each)) for each in series]
-    points = [point for _, own in shown for point in own]
-    if not points:
-        return ""
-    y = _up(points, series, bounds)
-    x = _across(points, y, log_x=log_x)
-    parts = _axes(x, y, x_label, whole=all(a.is_integer() for a, _ in points))
-    for each, own in shown:
-        places = [(x(a), y(b)) for a, b in thinned(own)]
-        if each.joined and len(places) > 1:
-            path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
-            parts.append(
-                f'<polyline class="{each.kind}" points="{path}">'
-                f"<title>{escape(each.name)}</title></polyline>"
-            )
-        for (a, _), (low, high) in zip(own, each.ranges or (), strict=False):
-            parts.append(line(x(a), y(low), x(a), y(high), each.kind))
-        if each.dots or len(places) == 1:
-            parts += [_dot(a, b, each) for a, b in places]
-    return svg(title, _WIDTH, _HEIGHT, parts, "chart plot")
+    shown = [each.finite() for each in series]
+    if not any(each.points for each in shown):
+        return Picture("", 0.0, 0.0)
+    y = _y_scale(shown, bounds, size[1], _TOP + (_ABOVE if y_label else 0.0))
+    x = _x_scale(shown, y, size[0], log_x=log_x)
+    parts = _axes(x, y, x_label, whole=all(a.is_integer() for s in shown for a, _ in s.points))
+    if y_label:
+        parts.append(text(2, 14, y_label, "label", "start"))
+    for each in shown:
+        parts += _line(each, x, y)
+    parts += _names(shown, x, y)
+    return svg(title, *size, parts, "chart plot")
 
 
-def _up(
-    points: Sequence[tuple[float, float]],
-    series: Sequence[Series],
-    bounds: tuple[float, float] | None,
-) -> _Scale:
+def _y_scale(
+    series: Sequence[Series], bounds: tuple[float, float] | None, height: float, top: float
+) -> Scale:
     """The axis beside a chart."""
     if bounds is None:
-        reach = [b for _, b in points]
+        reach = [b for each in series for _, b in each.points]
         reach += [end for each in series for ends in each.ranges or () for end in ends]
-        bounds = min(reach), max(reach)
-        pad = 0.06 * (bounds[1] - bounds[0]) or abs(bounds[0]) * 0.1 or 1.0
-        bounds = bounds[0] - pad, bounds[1] + pad
-    return _Scale(bounds[0], bounds[1], _BOTTOM, _TOP)
+        bounds = padded(min(reach), max(reach))
+    return Scale(*bounds, height - _BOTTOM, top)
 
 
-def _across(points: Sequence[tuple[float, float]], y: _Scale, *, log_x: bool) -> _Scale:
+def _x_scale(series: Sequence[Series], y: Scale, width: float, *, log_x: bool) -> Scale:
     """The axis below a chart; it begins where the numbers beside the chart end."""
-    across = [a for a, _ in points]
+    across = [a for each in series for a, _ in each.points]
     margin = 1.25 if log_x else 1.0
-    longest = max((len(tick_text(value)) for value in ticks(y.low, y.high)), default=0)
+    longest = max((len(tick_text(value)) for value in y.ticks(_tick_count(y))), default=0)
     left = max(_LEFT, 10.0 + LETTER * longest)
-    return _Scale(min(across) / margin, max(across) * margin, left, _RIGHT, log_x)
+    return Scale(min(across) / margin, max(across) * margin, left, width - _RIGHT, log_x)
 
 
-def _axes(x: _Scale, y: _Scale, label: str, *, whole: bool) -> list[str]:
+def _tick_count(y: Scale) -> int:
+    """About how many numbers are beside a chart."""
+    return max(4, round((y.start - y.end) / 45))
+
+
+def _axes(x: Scale, y: Scale, label: str, *, whole: bool) -> list[str]:
     """Lines and numbers; of steps, which are whole numbers, nothing between two of them."""
     parts = []
-    for value in ticks(y.low, y.high):
+    for value in y.ticks(_tick_count(y)):
         parts.append(line(x.start, y(value), x.end, y(value), "grid"))
         parts.append(text(x.start - 6, y(value) + 4, tick_text(value), anchor="end"))
-    for value in _log_ticks(x.low, x.high) if x.log else ticks(x.low, x.high, 5):
+    for value in x.ticks(5):
         if not whole or abs(value - round(value)) < 1e-9:
-            parts.append(text_inside(x(value), _BOTTOM + 17, tick_text(value), _WIDTH))
-    parts.append(line(x.start, _BOTTOM, x.end, _BOTTOM, "axis"))
-    parts.append(text((x.start + x.end) / 2, _HEIGHT - 5, label, "label"))
+            words = tick_text(value)
+            parts.append(text_inside(x(value), y.start + 17, words, x.end + _RIGHT))
+    parts.append(line(x.start, y.start, x.end, y.start, "axis"))
+    parts.append(text((x.start + x.end) / 2, y.start + _BOTTOM - 5, label, "label"))
     return parts
 
 
-def _log_ticks(low: float, high: float) -> list[float]:
-    found = [
-        factor * 10.0**power
-        for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        for factor in (1, 2, 5)
-    ]
-    inside = [value for value in found if low <= value <= high]
-    if len(inside) < 3:
-        return ticks(low, high)
-    return inside[:: max(1, len(inside) // 5)]
+def _line(series: Series, x: Scale, y: Scale) -> list[str]:
+    """The line of a series, the ranges of its points, and its points."""
+    parts = []
+    places = [(x(a), y(b)) for a, b in thinned(series.points)]
+    if series.joined and len(places) > 1:
+        path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
+        parts.append(
+            f'<polyline class="{series.kind}" points="{path}">'
+            f"<title>{escape(series.name)}</title></polyline>"
+        )
+    for (a, _), (low, high) in zip(series.points, series.ranges or (), strict=False):
+        parts.append(line(x(a), y(low), x(a), y(high), series.kind))
+    if series.names:
+        names = zip(series.points, series.names, strict=True)
+        parts += [series.dot(x(a), y(b), name) for (a, b), name in names]
+    elif series.dots or len(places) == 1:
+        parts += [series.dot(a, b) for a, b in places]
+    return parts
 
 
-def _finite(series: Series) -> list[tuple[float, float]]:
-    return [(float(a), float(b)) for a, b in series.points if math.isfinite(a) and math.isfinite(b)]
-
-
-def _dot(x: float, y: float, series: Series) -> str:
-    hollow = "hollow " if series.dashed else ""
-    colour = series.colour % COLOURS
-    return f'<circle class="{hollow}f{colour} l{colour}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
+def _names(series: Sequence[Series], x: Scale, y: Scale) -> list[str]:
+    """The names of points, beside them."""
+    named, lines = [], []
+    for each in series:
+        places = [(x(a), y(b)) for a, b in each.points]
+        named += [(a, b, name) for (a, b), name in zip(places, each.names, strict=False)]
+        lines += list(pairwise(places)) if each.joined else []
+        for (a, _), (low, high) in zip(places, each.ranges or (), strict=False):
+            lines.append(((a, y(low)), (a, y(high))))
+    return point_names(named, lines, (x.start, y.end, x.end, y.start))

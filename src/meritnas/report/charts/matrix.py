@@ -1,17 +1,19 @@
+"""A square of pairs, coloured by what two parts are worth together."""
+
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from meritnas.report.charts.svg import svg, text
+from meritnas.report.charts.rows import short_name
+from meritnas.report.charts.svg import NARROW_LETTER, Picture, svg, text
 
 MOST_NAMES = 24
 """Rows beyond these are left out; a browser draws the square of them."""
 
-_MOST_LETTERS = 25
 _MOST_NUMBERED = 12
-_LETTER, _DIGIT = 7.2, 6.8
+_DIGIT = 6.8
 _ROW, _SMALL = 28.0, 20.0
 _TOP = 20.0
 _STRONGEST = 0.75
@@ -24,7 +26,7 @@ def pair_matrix(
     names: Sequence[str],
     values: Mapping[tuple[int, int], float],
     ends: tuple[str, str],
-) -> str:
+) -> Picture:
     """A square of pairs, coloured from the most negative over nothing at 0 to the most positive.
 
     Columns have the numbers of the rows. Few cells show their values; all say them when pointed
@@ -43,11 +45,11 @@ def pair_matrix(
     shown = _texts(values, most) if len(names) <= _MOST_NUMBERED else {}
     tall = _ROW if shown else _SMALL
     wide = max([tall, *(14 + _DIGIT * len(each) for each in shown.values())])
-    left = 34.0 + _LETTER * max(len(_short(name)) for name in names)
+    left = 34.0 + NARROW_LETTER * max(len(short_name(name)) for name in names)
     parts = []
     for row, name in enumerate(names):
         y = _TOP + row * tall
-        parts.append(text(left - 28, y + tall / 2 + 4, _short(name), "tick", "end"))
+        parts.append(text(left - 28, y + tall / 2 + 4, short_name(name), "tick", "end"))
         parts.append(text(left - 8, y + tall / 2 + 4, str(row + 1), "tick ink", "end"))
         parts.append(text(left + (row + 0.5) * wide, _TOP - 6, str(row + 1), "tick ink"))
         for column, other in enumerate(names):
@@ -101,7 +103,3 @@ def _texts(values: Mapping[tuple[int, int], float], most: float) -> dict[tuple[i
     return {
         pair: f"{value:{form}}" if abs(value) > least else "0" for pair, value in values.items()
     }
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _MOST_LETTERS else name[: _MOST_LETTERS - 1] + "\u2026"

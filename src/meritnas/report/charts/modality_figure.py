@@ -1,54 +1,66 @@
+"""What each modality is worth and what noise costs, on the page and as a file."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from meritnas.report.charts.bars import Bar, interval_bars
+from meritnas.report.charts.figure import Figure
+from meritnas.report.charts.figure_file import figure_file
+from meritnas.report.charts.lines import Series, line_chart
+from meritnas.report.names import metric_name
 
-def draw_modalities(
-    use: Sequence[Mapping[str, Any]],
-    disturbed: Sequence[Mapping[str, Any]],
-    metric: str,
-    path: Path,
-) -> None:
-    """Draw what each modality is worth, and what noise costs.
+_SIZE = (440.0, 250.0)
+_TOGETHER = ("all", "any")
+"""What rows of scores under noise call no single modality."""
+
+Scores = dict[str, dict[float, float]]
+"""Score by modality and level."""
+
+
+def use_figure(use: Sequence[Mapping[str, Any]], metric: str) -> Figure:
+    """What each modality is worth, with intervals; `use` has rows of `ModalityUse.rows`."""
+    caption = "What each modality is worth"
+    bars = [Bar(str(row["modality"]), row["value"], row["low"], row["high"]) for row in use]
+    chart = interval_bars(caption, bars, f"Shapley value ({metric_name(metric)})")
+    return Figure(chart, caption)
+
+
+def scores_by_kind(disturbed: Sequence[Mapping[str, Any]]) -> dict[str, Scores]:
+    """Rows with disturbance, modality, level and score, by kind of disturbance."""
+    kinds: dict[str, Scores] = {}
+    for row in disturbed:
+        scores = kinds.setdefault(str(row["disturbance"]), {}).setdefault(str(row["modality"]), {})
+        scores[float(row["level"])] = float(row["score"])
+    return kinds
+
+
+def noise_figures(kinds: Mapping[str, Scores], metric: str) -> tuple[Figure, ...]:
+    """Score over level, a figure for each kind of disturbance and a line for each modality."""
+    figures = []
+    for kind, found in kinds.items():
+        series = [
+            Series(name, sorted(scores.items()), name in _TOGETHER, dots=True, colour=number)
+            for number, (name, scores) in enumerate(found.items())
+        ]
+        level = "chance that it is missing" if kind == "missing" else "level"
+        words, score = f"{metric_name(metric)} under {kind} disturbance", metric_name(metric)
+        chart = line_chart(words, series, level, y_label=f"test {score}", size=_SIZE)
+        if chart:
+            figures.append(Figure(chart, f"{score}, {kind}", tuple(series)))
+    return tuple(figures)
+
+
+def modality_file(
+    use: Sequence[Mapping[str, Any]], disturbed: Sequence[Mapping[str, Any]], metric: str
+) -> str:
+    """The text of `modalities.svg`.
 
     Args:
         use: rows of `ModalityUse.rows`.
         disturbed: rows with disturbance, modality, level and score; may be empty.
         metric: what the score is.
-        path: of the picture.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # here: it takes long to import
-    from matplotlib.figure import Figure
-
-    kinds = list(dict.fromkeys(row["disturbance"] for row in disturbed))
-    figure = Figure(figsize=(4.2 + 3.4 * len(kinds), 3.6), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    first, *others = figure.subplots(1, 1 + len(kinds), squeeze=False)[0]
-    names = [row["modality"] for row in use]
-    places = range(len(names))
-    values = [row["value"] for row in use]
-    reach = [
-        [row["value"] - row["low"] for row in use],
-        [row["high"] - row["value"] for row in use],
-    ]
-    first.barh(places, values, color="C0", xerr=[[max(0.0, x) for x in side] for side in reach])
-    first.set_yticks(places, names)
-    first.invert_yaxis()
-    first.axvline(0.0, color="black", linewidth=0.8)
-    first.set_xlabel(f"Shapley value ({metric})")
-    for axes, kind in zip(others, kinds, strict=True):
-        own = [row for row in disturbed if row["disturbance"] == kind]
-        for name in dict.fromkeys(row["modality"] for row in own):
-            points = [(row["level"], row["score"]) for row in own if row["modality"] == name]
-            style = {"color": "black", "linestyle": "--"} if name in ("all", "any") else {}
-            axes.plot(*zip(*points, strict=True), marker="o", markersize=3, label=name, **style)
-        axes.set_title(kind, fontsize=10)
-        axes.set_xlabel("chance" if kind == "missing" else "level")
-        axes.set_ylabel(metric)
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize=7)
-    for axes in (first, *others):
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path)
+    figures = [use_figure(use, metric), *noise_figures(scores_by_kind(disturbed), metric)]
+    return figure_file("Modalities", figures)

@@ -1,3 +1,5 @@
+"""A network as a picture: layers as boxes, cells as graphs."""
+
 from __future__ import annotations
 
 import math
@@ -5,17 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from meritnas.report.charts.drawing import Drawing, Node
-from meritnas.report.charts.svg import COLOURS, rect, svg, text
+from meritnas.report.charts.svg import COLOURS, NARROW_LETTER, Picture, rect, svg, text
 
 _BOX, _GAP = 52.0, 30.0
 _LEFT, _NODE_HEIGHT, _PILL_HEIGHT = 6.0, 24.0, 19.0
 _LANE = 9.0
-_LETTER = 7.2
 _FIT = 5
 """Boxes that a phone shows side by side and that can still be read."""
 
 
-def layers_picture(title: str, widths: Sequence[tuple[str, int | None]]) -> str:
+def layers_picture(title: str, widths: Sequence[tuple[str, int | None]]) -> Picture:
     """Layers as boxes from left to right: (what it is, its width or None), taller where wider."""
     most = max((width for _, width in widths if width), default=1)
     height, middle = 150.0, 66.0
@@ -37,7 +38,7 @@ def layers_picture(title: str, widths: Sequence[tuple[str, int | None]]) -> str:
     return svg(title, wide, height, parts, "chart layers", least=least)
 
 
-def graph_picture(drawing: Drawing) -> str:
+def graph_picture(drawing: Drawing) -> Picture:
     """A graph from top to bottom: nodes to the left, what edges do in the middle, lanes right.
 
     An edge leaves its source to the right, runs down the source's own lane to a pill with its
@@ -83,8 +84,8 @@ class _Grid:
         words = [*drawing.inputs, *map(_words, drawing.nodes)]
         labels = [label for node in drawing.nodes for _, label in node.reads]
         return _Grid(
-            max(100.0, 16 + _LETTER * max(map(len, words))),
-            max(40.0, 18 + _LETTER * max(map(len, labels), default=0)),
+            max(100.0, 16 + NARROW_LETTER * max(map(len, words))),
+            max(40.0, 18 + NARROW_LETTER * max(map(len, labels), default=0)),
         )
 
     @property

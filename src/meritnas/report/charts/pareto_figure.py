@@ -1,52 +1,72 @@
+"""The trade-off curve: score against parameters, on the page and as a file."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
+from meritnas.report.charts.figure import Figure
+from meritnas.report.charts.figure_file import figure_file
+from meritnas.report.charts.lines import Series, line_chart
 from meritnas.report.charts.score_range import score_range
 from meritnas.report.network_names import short_network
-from meritnas.report.terminal.pareto_table import score_of
-from meritnas.report.terminal.summary import metric_name
+from meritnas.report.pareto_points import BEST, NOT_BEST, curve_metric, score_label, score_of
+
+_PAGE, _FILE = (440.0, 250.0), (700.0, 400.0)
 
 
-def draw_pareto(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw a trade-off curve: score against parameters, with the spread over trainings.
+def pareto_figure(
+    rows: Sequence[Mapping[str, Any]], size: tuple[float, float] = _PAGE
+) -> Figure | None:
+    """Score against parameters with the spread over trainings; None without any finite score.
 
     Networks that one no larger equals by validation loss are drawn hollow, off the line.
-    """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # here: it takes long to import
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import StrMethodFormatter
 
-    metric = next(iter(rows[0]["test"]), None)
-    figure = Figure(figsize=(7.0, 4.2), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    points = sorted(rows, key=lambda row: int(row["params"]))
-    best = [row for row in points if row["best"]]
-    axes.plot([row["params"] for row in best], [score_of(row, metric) for row in best], color="C0")
-    for row in points:
-        score = score_of(row, metric)
-        spread = 0.0 if metric is None else float(row["test_spread"][metric])
-        low, high = score_range(metric, score, spread)
-        reach = [[score - low], [high - score]] if spread else None
-        face = "C0" if row["best"] else "white"
-        axes.errorbar(row["params"], score, yerr=reach, fmt="o", color="C0", mfc=face)
-        axes.annotate(
-            short_network(str(row["architecture"])),
-            (row["params"], score),
-            xytext=(6, -12),
-            textcoords="offset points",
-            fontsize=8,
-        )
-    axes.set_xscale("log")
-    for axis_part in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
-        axis_part(StrMethodFormatter("{x:,.0f}"))
-    axes.tick_params(axis="x", which="minor", labelsize=7)
-    axes.set_xlabel("parameters")
-    axes.set_ylabel("validation loss" if metric is None else f"test {metric_name(metric)}")
-    axes.margins(0.12)
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path)
+    Args:
+        rows: points of the curve, as a run's result has them.
+        size: of the chart.
+    """
+    metric = curve_metric(rows)
+    series = [
+        _series([row for row in rows if bool(row["best"]) is best], metric, best=best)
+        for best in (True, False)
+    ]
+    legend = tuple(each for each in series if each.points)
+    caption = f"{score_label(metric)} against parameters"
+    chart = line_chart(
+        caption,
+        legend,
+        "parameters",
+        y_label=score_label(metric),
+        log_x=min(row["params"] for row in rows) > 0,
+        size=size,
+    )
+    return Figure(chart, caption, legend) if chart else None
+
+
+def pareto_file(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The text of `pareto.svg`."""
+    figure = pareto_figure(rows, _FILE)
+    if figure is None:
+        return figure_file("Trade-off", [])
+    return figure_file(f"Trade-off: {figure.caption}", [replace(figure, caption="")])
+
+
+def _series(rows: Sequence[Mapping[str, Any]], metric: str | None, *, best: bool) -> Series:
+    own = sorted(rows, key=lambda row: int(row["params"]))
+    ranges = None
+    if metric is not None:
+        ranges = [
+            score_range(metric, score_of(row, metric), float(row["test_spread"][metric]))
+            for row in own
+        ]
+    return Series(
+        BEST if best else NOT_BEST,
+        [(float(row["params"]), score_of(row, metric)) for row in own],
+        dashed=not best,
+        dots=True,
+        ranges=ranges,
+        joined=best,
+        names=[short_network(str(row["architecture"])) for row in own],
+    )

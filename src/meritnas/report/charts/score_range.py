@@ -1,3 +1,5 @@
+"""From where to where a score can vary, by its metric."""
+
 from __future__ import annotations
 
 import math

@@ -1,9 +1,12 @@
+"""Stacked areas: the share of every option of a decision over the steps of a search."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
 
-from meritnas.report.charts.svg import line, svg, text, tick_text
+from meritnas.report.charts.rows import short_name
+from meritnas.report.charts.svg import Picture, line, svg, text, tick_text
 
 _WIDTH, _HEIGHT = 330.0, 150.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 8.0, 212.0, 6.0, 126.0
@@ -17,7 +20,7 @@ def share_chart(
     shares: Sequence[Sequence[float]],
     names: Sequence[str],
     chosen: str | None,
-) -> str:
+) -> Picture:
     """Stacked areas: the share of every option over the steps of a search.
 
     Args:
@@ -65,8 +68,8 @@ def _labels(found: list[tuple[float, float, str]], chosen: str | None) -> list[s
         if all(abs(y - other) >= _LABEL for other in taken):
             taken.append(y)
             kind = "tick strong mid" if name == chosen else "tick small"
-            short = name if len(name) <= 12 else name[:11] + "\u2026"
-            parts.append(text(_RIGHT + 5, y + 3.5, f"{short} {share:.0%}", kind, "start"))
+            words = f"{short_name(name, 12)} {share:.0%}"
+            parts.append(text(_RIGHT + 5, y + 3.5, words, kind, "start"))
     return parts
 
 

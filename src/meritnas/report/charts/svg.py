@@ -1,14 +1,33 @@
+"""SVG elements as text, and the numbers beside an axis: what all charts are made of."""
+
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from html import escape
+from typing import Self
 
 COLOURS = 8
 """Series beyond this number get the colours of the first again; a style sheet has them."""
 
 LETTER = 8.6
 """How wide a letter of a chart is where it is largest, on a phone, in the chart's units."""
+
+NARROW_LETTER = 7.2
+"""How wide it is elsewhere: on a screen that shows a chart in its size, and in a file."""
+
+
+class Picture(str):
+    """An SVG element as text that knows how large it is, in its own units."""
+
+    width: float
+    height: float
+
+    def __new__(cls, markup: str, width: float, height: float) -> Self:
+        """Text that is `width` wide and `height` high."""
+        made = super().__new__(cls, markup)
+        made.width, made.height = width, height
+        return made
 
 
 def svg(
@@ -19,7 +38,7 @@ def svg(
     kind: str = "",
     least: float = 0.0,
     role: str = "img",
-) -> str:
+) -> Picture:
     """A picture whose colours are those of the page, by the classes of its parts.
 
     Args:
@@ -32,11 +51,12 @@ def svg(
         role: `group` where its parts are to be read, too, and not its title alone.
     """
     narrow = f";min-width:{least:.0f}px" if least else ""
-    return (
+    markup = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind or "chart"}" role="{role}" '
         f'viewBox="0 0 {width:g} {height:g}" style="max-width:{width * 1.35:.0f}px{narrow}">'
         f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
     )
+    return Picture(markup, width, height)
 
 
 def text(x: float, y: float, content: str, kind: str = "tick", anchor: str = "middle") -> str:

@@ -7,14 +7,15 @@ from typing import Any
 
 from meritnas.errors import MeritNASError
 from meritnas.report.charts.bars import Bar, interval_bars
+from meritnas.report.charts.figure import Figure
 from meritnas.report.charts.matrix import MOST_NAMES, pair_matrix
 from meritnas.report.explain_hint import explain_code, explain_lead
+from meritnas.report.names import amount_text, cost_name, metric_name
 from meritnas.report.numbers import interval_text, signed_text
-from meritnas.report.page.section import Figure, Section, Table
+from meritnas.report.page.section import Section, Table
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
 from meritnas.report.terminal.credit_table import narrowest_text
-from meritnas.report.terminal.summary import amount_text, cost_name, metric_name
 
 _SHOWN_FIGURES = 12
 _SHOWN_ALTERNATIVES = 12

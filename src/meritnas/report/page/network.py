@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from meritnas.report.charts.bars import limit_bars
 from meritnas.report.charts.drawing import drawings, layer_widths
+from meritnas.report.charts.figure import Figure
 from meritnas.report.charts.network import graph_picture, layers_picture
+from meritnas.report.names import amount_text, cost_name
 from meritnas.report.network_names import network_lines
 from meritnas.report.numbers import duration_text, score_text, share_text
-from meritnas.report.page.section import Figure, Section, Table
+from meritnas.report.page.section import Section, Table
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
-from meritnas.report.terminal.summary import amount_text, cost_name, summary_rows
+from meritnas.report.terminal.summary import summary_rows
 
 _SHOWN_CELLS = 2
 _TASKS = {"multiclass": "one of several classes", "binary": "one of two classes"}

@@ -1,3 +1,5 @@
+"""The HTML page of a run, put together from its sections."""
+
 from __future__ import annotations
 
 import sys
@@ -109,8 +111,9 @@ def report_at_end(folder: Path) -> None:
 
 @cache
 def _template() -> Template:
+    here = Path(__file__).parent
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=FileSystemLoader([here / "templates", here.parent / "charts"]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

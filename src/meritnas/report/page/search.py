@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from meritnas.report.charts.figure import Figure
 from meritnas.report.charts.lines import Series, line_chart
-from meritnas.report.charts.score_range import score_range
+from meritnas.report.charts.pareto_figure import pareto_figure
 from meritnas.report.charts.shares import share_chart
+from meritnas.report.names import metric_name
 from meritnas.report.network_names import short_network
 from meritnas.report.numbers import count_text, duration_text, score_text
-from meritnas.report.page.section import Figure, Section, Table
+from meritnas.report.page.section import Section, Table
+from meritnas.report.pareto_points import curve_metric, point_cells, score_label
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
-from meritnas.report.terminal.pareto_table import BEST, NOT_BEST, point_text, score_of
-from meritnas.report.terminal.summary import metric_name
 
 SHOWN_DECISIONS = 24
 """Charts of beliefs beyond these are folded."""
@@ -128,39 +129,18 @@ def tradeoff_section(run: RunFiles, network: RunNetwork) -> Section | None:
     rows = run["result"].get("pareto")
     if not rows:
         return None
-    metric = next(iter(rows[0]["test"]), None)
-    label = "validation loss" if metric is None else f"test {metric_name(metric)}"
-    series = []
-    for best, words in ((True, BEST), (False, NOT_BEST)):
-        own = sorted((row for row in rows if bool(row["best"]) is best), key=lambda r: r["params"])
-        points = [(float(row["params"]), score_of(row, metric)) for row in own]
-        ranges = None
-        if metric is not None:
-            ranges = [
-                score_range(metric, score_of(row, metric), row["test_spread"][metric])
-                for row in own
-            ]
-        if own:
-            series.append(Series(words, points, not best, True, ranges, 0, joined=best))
-    chart = line_chart(f"{label} against parameters", series, "parameters", log_x=True)
+    metric = curve_metric(rows)
+    label = score_label(metric)
     table = Table(
         ("at most", "network", "parameters", label, "by validation loss"),
-        tuple(
-            (
-                "no limit" if row["limit"] is None else count_text(row["limit"]),
-                short_network(str(row["architecture"])),
-                count_text(row["params"]),
-                point_text(row, metric),
-                "" if row["best"] else NOT_BEST,
-            )
-            for row in rows
-        ),
+        tuple(point_cells(row, metric) for row in rows),
         tuple(k for k, row in enumerate(rows) if row["best"]),
     )
     lead = "The validation loss decides which networks are as good as others"
     lead += "." if metric is None else f"; shown is the {label}, which decides nothing."
-    figure = Figure(chart, f"{label} against parameters", tuple(series))
-    return Section("tradeoff", "Trade-off", lead, figures=(figure,), table=table)
+    figure = pareto_figure(rows)
+    figures = () if figure is None else (figure,)
+    return Section("tradeoff", "Trade-off", lead, figures=figures, table=table)
 
 
 def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:

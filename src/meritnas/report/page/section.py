@@ -1,25 +1,10 @@
+"""What a run's page is made of: sections with figures and tables."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from meritnas.report.charts.lines import Series
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A picture on a page.
-
-    Attributes:
-        svg: made by functions of this package.
-        caption: what it is.
-        legend: the lines that it explains.
-        wide: whether it has a line of its own, and scrolls where that is too narrow.
-    """
-
-    svg: str
-    caption: str = ""
-    legend: tuple[Series, ...] = ()
-    wide: bool = False
+from meritnas.report.charts.figure import Figure
 
 
 @dataclass(frozen=True)

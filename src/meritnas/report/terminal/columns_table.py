@@ -1,3 +1,5 @@
+"""What was decided about the columns of a table, as a table for the terminal."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable

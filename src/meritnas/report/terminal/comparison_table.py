@@ -1,3 +1,5 @@
+"""Compared strategies as a table for the terminal."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -6,8 +8,8 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from meritnas.report.names import metric_name
 from meritnas.report.numbers import chance_text, count_text, duration_text, score_text
-from meritnas.report.terminal.summary import metric_name
 
 
 def comparison_table(compared: Mapping[str, Any]) -> Table:

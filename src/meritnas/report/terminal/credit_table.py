@@ -1,3 +1,5 @@
+"""What the parts of a network are worth, as tables for the terminal."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -6,8 +8,8 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from meritnas.report.names import metric_name
 from meritnas.report.numbers import count_text, interval_text, score_text, signed_text
-from meritnas.report.terminal.summary import metric_name
 
 _ALTERNATIVES = 8
 _INTERACTIONS = 5

@@ -1,3 +1,5 @@
+"""What modalities are worth, and scores under noise, as tables for the terminal."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -6,24 +8,19 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from meritnas.report.numbers import interval_text, score_text, signed_text
-from meritnas.report.terminal.summary import metric_name
+from meritnas.report.modality_rows import USE_HEAD, use_cells
+from meritnas.report.names import metric_name
+from meritnas.report.numbers import score_text
 
 
 def use_table(explained: Mapping[str, Any]) -> Table:
     """What each modality is worth; `explained` is what `meritnas explain --json` prints."""
     metric = metric_name(str(explained["metric"]))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("modality", "Shapley value", "95 % interval", "alone", "without"):
+    for name in USE_HEAD:
         table.add_column(name, justify="left" if name == "modality" else "right")
     for row in explained["modalities"]:
-        table.add_row(
-            row["modality"],
-            signed_text(row["value"]),
-            interval_text(row["low"], row["high"]),
-            score_text(row["alone"]),
-            score_text(row["without"]),
-        )
+        table.add_row(*use_cells(row))
     table.caption = (
         f"{metric} {score_text(explained['score'])} with all, "
         f"{score_text(explained['nothing'])} with none"

@@ -1,3 +1,5 @@
+"""The trade-off curve as a table for the terminal."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -6,13 +8,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from meritnas.report.network_names import short_network
-from meritnas.report.numbers import count_text, score_text
-from meritnas.report.terminal.summary import metric_name
-
-BEST = "the best up to its size"
-NOT_BEST = "one no larger is as good"
-"""What points of a trade-off curve are, by validation loss."""
+from meritnas.report.pareto_points import curve_metric, point_cells, score_label
 
 
 def pareto_table(rows: Sequence[Mapping[str, Any]]) -> Table:
@@ -21,26 +17,9 @@ def pareto_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     table.add_column("at most", justify="right")
     table.add_column("network", overflow="fold")
     table.add_column("parameters", justify="right")
-    metric = next(iter(rows[0]["test"]), None)
-    table.add_column("validation loss" if metric is None else f"test {metric_name(metric)}")
+    metric = curve_metric(rows)
+    table.add_column(score_label(metric))
     table.add_column("")
     for row in rows:
-        table.add_row(
-            "no limit" if row["limit"] is None else count_text(row["limit"]),
-            short_network(str(row["architecture"])),
-            count_text(row["params"]),
-            point_text(row, metric),
-            "" if row["best"] else NOT_BEST,
-        )
+        table.add_row(*point_cells(row, metric))
     return table
-
-
-def score_of(row: Mapping[str, Any], metric: str | None) -> float:
-    """The score of a point; its validation loss where there are no test rows."""
-    return float(row["valid_loss"] if metric is None else row["test"][metric])
-
-
-def point_text(row: Mapping[str, Any], metric: str | None) -> str:
-    """The score of a point, and how much it varies."""
-    spread = None if metric is None else row["test_spread"][metric] or None
-    return score_text(score_of(row, metric), spread)

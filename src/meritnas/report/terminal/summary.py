@@ -1,3 +1,5 @@
+"""The result of a search as a table for the terminal."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -7,27 +9,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from meritnas.report.names import amount_text, cost_name, metric_name
 from meritnas.report.network_names import network_lines
 from meritnas.report.numbers import count_text, duration_text, score_text, share_text
 
-_COST_NAMES = {
-    "params": "parameters",
-    "params-paper": "without embeddings",
-    "flops": "multiply-adds",
-    "size": "stored size",
-    "latency": "latency",
-}
-_METRIC_NAMES = {
-    "accuracy": "accuracy",
-    "balanced_error": "balanced error",
-    "log_loss": "log loss",
-    "roc_auc": "ROC AUC",
-    "r2": "R2",
-    "rmse": "RMSE",
-    "perplexity": "perplexity",
-    "f1_weighted": "weighted F1",
-    "f1_macro": "macro F1",
-}
 _SUBJECTS = {"table": "rows", "text": "words", "modalities": "samples", "images": "images"}
 
 
@@ -65,16 +50,6 @@ def subject(summary: Mapping[str, Any]) -> str:
     return spaces.get(summary.get("space", "tabular"), "images")
 
 
-def metric_name(metric: str) -> str:
-    """How people write a metric."""
-    return _METRIC_NAMES.get(metric, metric)
-
-
-def cost_name(cost: str) -> str:
-    """How people call a cost."""
-    return _COST_NAMES.get(cost, cost)
-
-
 def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     limits: Mapping[str, int] = summary["limits"]
     costs = {"params": summary["params"], **summary.get("costs", {})}
@@ -91,15 +66,6 @@ def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         elif name == "params":
             rows.append((label, f"{count_text(cost)} (no limit)"))
     return rows
-
-
-def amount_text(cost: str, amount: int) -> str:
-    """A cost in the unit that its limit is given in."""
-    if cost == "size":
-        return f"{amount / 1000:,.1f} kB"
-    if cost == "latency":
-        return f"{amount / 1000:,.3f} ms"
-    return count_text(amount)
 
 
 def _feasible_text(summary: Mapping[str, Any]) -> str:

@@ -1,0 +1,43 @@
+"""How people write metrics, costs and amounts of costs."""
+
+from __future__ import annotations
+
+from meritnas.report.numbers import count_text
+
+_COST_NAMES = {
+    "params": "parameters",
+    "params-paper": "without embeddings",
+    "flops": "multiply-adds",
+    "size": "stored size",
+    "latency": "latency",
+}
+_METRIC_NAMES = {
+    "accuracy": "accuracy",
+    "balanced_error": "balanced error",
+    "log_loss": "log loss",
+    "roc_auc": "ROC AUC",
+    "r2": "R2",
+    "rmse": "RMSE",
+    "perplexity": "perplexity",
+    "f1_weighted": "weighted F1",
+    "f1_macro": "macro F1",
+}
+
+
+def metric_name(metric: str) -> str:
+    """How people write a metric."""
+    return _METRIC_NAMES.get(metric, metric)
+
+
+def cost_name(cost: str) -> str:
+    """How people call a cost."""
+    return _COST_NAMES.get(cost, cost)
+
+
+def amount_text(cost: str, amount: int) -> str:
+    """A cost in the unit that its limit is given in."""
+    if cost == "size":
+        return f"{amount / 1000:,.1f} kB"
+    if cost == "latency":
+        return f"{amount / 1000:,.3f} ms"
+    return count_text(amount)
