@@ -18,7 +18,7 @@ from meritnas.exporting.pooled_windows import with_pooled_windows
 from meritnas.exporting.table_rows import PERIODS, TableRows, raw_numbers
 from meritnas.exporting.trained import Trained
 from meritnas.families.operations import Noise
-from meritnas.families.recurrent.family import RecurrentNetwork
+from meritnas.families.recurrent.child import RecurrentNetwork
 from meritnas.version import __version__
 
 Sample: TypeAlias = Callable[[int, int], tuple[Tensor, ...]]
