@@ -43,7 +43,7 @@ from meritnas.data.modalities.noise import LEVELS, add_noise
 from meritnas.data.modalities.source import ModalitySource, load_modalities
 from meritnas.data.split import Split
 from meritnas.families.family import seeded
-from meritnas.families.fusion.backbone import Convolutions
+from meritnas.families.fusion.convolutions import Convolutions
 from meritnas.families.fusion.family import FusionSpace
 from meritnas.families.operations import CHILD
 from meritnas.prediction.predictor import load_predictor

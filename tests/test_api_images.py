@@ -12,7 +12,7 @@ from PIL import Image
 
 import meritnas
 from meritnas import DataError, UsageError, darts_space, nasbench201_space
-from meritnas.prepare.image_recipes import image_recipe
+from meritnas.families.presets.images import image_recipe
 from meritnas.settings.recipe import TrainRecipe
 
 TINY: dict[str, Any] = {

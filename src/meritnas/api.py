@@ -19,9 +19,10 @@ from meritnas.data.texts.bundle import outline_text
 from meritnas.data.texts.source import TextSource, load_text
 from meritnas.errors import UsageError, whole_number
 from meritnas.explanation.network_credit import NetworkExplanation
+from meritnas.families.catalogue import space_spec
 from meritnas.families.darts.family import DartsSpace
 from meritnas.families.family import Family, fine_limits
-from meritnas.families.operations import NONE
+from meritnas.families.nasbench201.family import Nasbench201Space
 from meritnas.families.tabular.family import TabularSpace
 from meritnas.plugins import is_own
 from meritnas.prepare.defaults import (
@@ -32,7 +33,6 @@ from meritnas.prepare.defaults import (
     text_settings,
 )
 from meritnas.prepare.preparation import AnyData, AnySource
-from meritnas.prepare.spaces import FUSION, RECURRENT, TABULAR, CellFamily, is_cell_space, name_of
 from meritnas.run.job import Job, Listener, favourites_of, make_config, start, start_given
 from meritnas.run.result import SearchResult
 from meritnas.settings.settings import SearchSettings
@@ -41,6 +41,9 @@ from meritnas.store.run_store import RunStore
 
 Images: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Images [n, h, w] or [n, h, w, channels], and their labels [n]."""
+
+CellFamily: TypeAlias = Nasbench201Space | DartsSpace
+FUSION = "fusion"
 
 Given: TypeAlias = str | Path | pd.DataFrame | Images | Mapping[str, Values]
 Modalities: TypeAlias = Sequence[str] | Mapping[str, Sequence[str]]
@@ -234,12 +237,12 @@ _NO_SETTINGS = {
 def _load(data: Given, target: str | None, asked: Mapping[str, Any]) -> AnySource:
     """The table, the images, the text or the modalities that were meant."""
     space = asked.get("space")
-    if space == RECURRENT:
+    if space == "recurrent":
         return _text(data, target, asked)
     if space == FUSION or isinstance(data, Mapping):
         return _modalities(data, target, asked)
     if isinstance(space, str):
-        cells = is_cell_space(space) or (is_own(space) and is_image_data(data))
+        cells = space_spec(space).data == "images" or (is_own(space) and is_image_data(data))
     else:
         cells = isinstance(space, CellFamily)
     if not isinstance(data, pd.DataFrame) and (cells or (space is None and is_image_data(data))):
@@ -326,24 +329,18 @@ def _job_on(source: AnySource, asked: Mapping[str, Any]) -> Job:
 
 
 def _table_values(given: TabularSpace) -> dict[str, Any]:
+    spec = given.spec
     return {
-        "space": TABULAR,
-        "layers": len(given.widths),
-        "widths": given.widths,
-        "embedding": given.inputs.embedding,
-        "widest_embedding": given.inputs.widest,
+        "space": spec.name,
+        "layers": spec.layers,
+        "widths": spec.widths,
+        "embedding": spec.embedding,
+        "widest_embedding": spec.widest,
     }
 
 
 def _cell_values(given: CellFamily) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "space": name_of(given),
-        "channels": given.channels,
-        "cells": given.cells,
-    }
-    if isinstance(given, DartsSpace):
-        return {**found, "stem": given.stem}
-    return {**found, "zero": NONE in given.options[0]}
+    return {"space": given.spec.name, **given.spec.options()}
 
 
 def _new_store(settings: SearchSettings, source: AnySource, asked: Mapping[str, Any]) -> RunStore:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from meritnas import DataError, NASFusionClassifier, UsageError
 from meritnas.estimators import fusion
-from meritnas.prepare import fusion_recipes
+from meritnas.families.presets import modalities as fusion_recipes
 from meritnas.run.job import Job, Listener, start
 from meritnas.run.result import SearchResult
 from meritnas.store.run_store import RunStore

@@ -7,14 +7,14 @@ from typing import Any, cast
 
 import pytest
 import torch
+from meritnas.exporting.fusion_operation_source import CLASSES
+from meritnas.exporting.python_source import python_source
 from safetensors.torch import load_file, save_file
 from test_exporting_python import run_elsewhere
 from torch import Tensor, nn
 
 import meritnas
 from meritnas.errors import UsageError
-from meritnas.exporting.fusion_operation_source import CLASSES
-from meritnas.exporting.python_source import python_source
 from meritnas.exporting.trained import Trained
 from meritnas.families.family import Family, seeded
 from meritnas.families.fusion.family import FusionSpace, fusion_space

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from meritnas.exporting.cell_source import darts_source, nasbench201_source
+from meritnas.exporting.recurrent_source import recurrent_source
 from safetensors.torch import load_file, save_file
 from torch import nn
 
@@ -19,9 +21,7 @@ from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.images.encoder import ImageEncoder
 from meritnas.data.modalities.encoder import ModalityEncoder
 from meritnas.data.modalities.source import load_views
-from meritnas.exporting.cell_source import darts_source, nasbench201_source
 from meritnas.exporting.export import export
-from meritnas.exporting.recurrent_source import recurrent_source
 from meritnas.families.family import seeded
 
 BLOCK = """

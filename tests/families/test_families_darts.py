@@ -12,9 +12,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from meritnas.errors import SpaceError, UsageError
+from meritnas.families.darts.auxiliary import auxiliary_head
+from meritnas.families.darts.child import EDGES, DartsCell, plan_cells
 from meritnas.families.darts.family import OPERATIONS, DartsSpace, Variant, darts_space
-from meritnas.families.darts.genotype import EDGES
-from meritnas.families.darts.network import DartsCell, MixedDartsCell, auxiliary_head, plan_cells
+from meritnas.families.darts.supernet import MixedDartsCell
 from meritnas.families.operations import FactorizedReduce, Noise
 from meritnas.space.architecture import Architecture
 from meritnas.supernet.gates import Gate, Gates, mixture, one_path

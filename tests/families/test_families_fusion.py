@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from meritnas.data.modalities.row_layout import RowLayout
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.counting import multiply_adds, parameters
-from meritnas.families.fusion.backbone import Convolutions
+from meritnas.families.fusion.child import FusionNetwork, grid
+from meritnas.families.fusion.convolutions import Convolutions
 from meritnas.families.fusion.family import FusionSpace, fusion_space
-from meritnas.families.fusion.network import FusionNetwork, grid
 from meritnas.families.operations import CHILD
 from meritnas.space.rule import ABSENT
 from meritnas.supernet.gates import Gate, Gates, mixture, one_path, tracked_all

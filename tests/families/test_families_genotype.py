@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meritnas.errors import SpaceError
+from meritnas.families.darts.child import EDGES
 from meritnas.families.darts.family import OPERATIONS, darts_space
-from meritnas.families.darts.genotype import EDGES, CellsText, GenotypeText
+from meritnas.families.darts.genotype import CellsText, GenotypeText
 
 TEXT = GenotypeText()
 NORMAL = "sep3<-1 sep3<-0 | skip<-0 sep3<-1 | skip<-0 sep3<-1 | sep3<-0 skip<-2"

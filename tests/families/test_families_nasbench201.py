@@ -9,7 +9,8 @@ from counting_child import counted_flops, counted_params
 
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.drop_path import DropPath
-from meritnas.families.nasbench201.family import EDGES, OPERATIONS, nasbench201_space
+from meritnas.families.nasbench201.child import EDGES
+from meritnas.families.nasbench201.family import OPERATIONS, nasbench201_space
 from meritnas.supernet.gates import one_path
 
 THREE, ONE, SKIP, POOL, ZERO = (

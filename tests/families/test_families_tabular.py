@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from meritnas import SpaceError, TableInputs, TabularSpace, tabular_space
 from meritnas.data.tables.inputs import embedding_width
 from meritnas.families.tabular.dropout import PooledDropout
-from meritnas.families.tabular.embed import EmbedTable
+from meritnas.families.tabular.supernet import embed_table
 from meritnas.supernet.gates import mixture
 
 spaces = st.builds(
@@ -115,7 +115,7 @@ def test_embeddings_are_narrower_than_their_column_is_wide(cardinality: int) -> 
 
 def test_columns_of_one_embedding_width_share_a_table_but_no_rows() -> None:
     inputs = TableInputs(2, (3, 2, 3), embedding=4)
-    embed = EmbedTable(inputs)
+    embed = embed_table(inputs)
     rows = torch.tensor([[0.5, -1.0, 2.0, 1.0, 1.0], [7.0, 8.0, 1.0, 0.0, 2.0]])
     out = embed(rows)
     assert out.shape == (2, inputs.width) == (2, 14)
@@ -129,7 +129,7 @@ def test_columns_of_one_embedding_width_share_a_table_but_no_rows() -> None:
 
 def test_each_code_has_its_own_vector() -> None:
     inputs = TableInputs(0, (3, 30, 2, 30))
-    embed = EmbedTable(inputs)
+    embed = embed_table(inputs)
     zeros = embed(torch.zeros(1, 4))[0]
     for column, count in enumerate(inputs.cardinalities):
         seen = []

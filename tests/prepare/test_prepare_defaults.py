@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from meritnas.errors import UsageError
+from meritnas.families.presets.images import image_recipe
 from meritnas.prepare.defaults import (
     IMAGES_ONLY,
     TABLES_ONLY,
@@ -14,7 +15,6 @@ from meritnas.prepare.defaults import (
     table_settings,
     usual_epochs,
 )
-from meritnas.prepare.image_recipes import image_recipe
 from meritnas.settings.settings import SearchSettings
 
 NOTHING: dict[str, Any] = {"limits": {}, "strategy_options": {}, "device": "cpu", "seed": 0}

@@ -13,9 +13,9 @@ from meritnas import InfeasibleError
 from meritnas.data.bundle import Outline
 from meritnas.data.tables.bundle import outline_table
 from meritnas.data.tables.source import Source, load_source
+from meritnas.families.tabular.embedding_room import EMBEDDING_SHARE
 from meritnas.prepare import scaling
 from meritnas.prepare.scaling import ScalingChoice, choose_scaling
-from meritnas.prepare.setup import EMBEDDING_SHARE
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.settings import SearchSettings
 

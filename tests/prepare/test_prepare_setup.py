@@ -11,8 +11,9 @@ from meritnas.data.bundle import Bundle
 from meritnas.data.tables.bundle import make_bundle, outline_table
 from meritnas.data.tables.source import Source, load_source
 from meritnas.families.stored_size import BYTES_A_WEIGHT
+from meritnas.families.tabular.embedding_room import EMBEDDING_SHARE, most_weights
 from meritnas.families.tabular.family import TabularSpace
-from meritnas.prepare.setup import EMBEDDING_SHARE, encode_within, make_family, most_weights
+from meritnas.prepare.setup import encode_within, make_family
 from meritnas.settings.settings import SearchSettings
 
 

@@ -13,7 +13,7 @@ from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, Limit
 from meritnas.errors import InfeasibleError, SpaceError
 from meritnas.families.fusion.family import FusionSpace
-from meritnas.prepare.fusion_recipes import fusion_cells
+from meritnas.families.presets.modalities import fusion_cells
 from meritnas.space import new_inputs
 
 

@@ -11,10 +11,8 @@ from meritnas.data.task import Task
 from meritnas.engine.ladder import ladder
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan, make_plan
-from meritnas.families.darts.family import DartsSpace
 from meritnas.families.family import Family
-from meritnas.families.nasbench201.family import Nasbench201Space
-from meritnas.prepare.setup import Ground
+from meritnas.prepare.setup import Ground, spec_of
 from meritnas.settings.settings import SearchSettings
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.catalogue import strategy_spec
@@ -30,13 +28,7 @@ _LEAST_JUDGED_ROWS = 256
 
 def make_supernet(settings: SearchSettings, family: Family) -> Supernet:
     """Fresh shared weights, on the device of the search."""
-    cells = settings.cells
-    if cells is None or not isinstance(family, Nasbench201Space | DartsSpace):
-        supernet: Supernet = family.supernet(settings.seed)
-    else:
-        supernet = family.supernet(
-            settings.seed, cells.supernet_channels, cells.supernet_cells, cells.partial_channels
-        )
+    supernet: Supernet = spec_of(settings).supernet(family, settings.seed)
     module_of(supernet).to(settings.device)
     return supernet
 

@@ -1,3 +1,5 @@
+"""A network as Python source, with its weights beside it."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -8,7 +10,6 @@ from torch import Tensor
 
 from meritnas.errors import UsageError
 from meritnas.exporting.graph import network_inputs
-from meritnas.exporting.python_source import python_source
 from meritnas.exporting.trained import Trained
 from meritnas.families.family import seeded
 
@@ -25,7 +26,7 @@ def python_files(trained: Trained) -> dict[str, bytes]:
     Raises:
         UsageError: Networks of this space have no such form, or what the file says differs.
     """
-    source = python_source(trained)
+    source = trained.family.source(trained.architecture)
     weights = trained.predictor.module.state_dict()
     _check(source, weights, trained)
     about = {"architecture": trained.architecture.text}

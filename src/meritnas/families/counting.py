@@ -1,3 +1,5 @@
+"""What networks cost: weights and multiply-adds, counted."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,3 +1,5 @@
+"""Drop-path: what an operation gives is left out for some images of a batch, in training."""
+
 from __future__ import annotations
 
 import torch

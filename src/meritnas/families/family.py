@@ -1,9 +1,12 @@
+"""What users call a space: decisions, costs, supernet, children, and how they are shown."""
+
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Self, TypeVar
 
 import numpy as np
@@ -13,11 +16,26 @@ from torch import nn
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, Limit
 from meritnas.errors import SpaceError, UsageError
+from meritnas.families.drawing import Drawing
+from meritnas.settings.spec import SpaceSpec
 from meritnas.space.architecture import Architecture
 from meritnas.space.space import Space
 from meritnas.supernet.supernet import Supernet
 
 Kept = TypeVar("Kept")
+
+
+@dataclass(frozen=True)
+class Absence:
+    """What takes the place of a part that is taken away from a network.
+
+    Attributes:
+        option: of the part's decision, by number; None for nothing at all.
+        words: the same for people.
+    """
+
+    option: int | None
+    words: str
 
 
 class Family(ABC):
@@ -73,6 +91,59 @@ class Family(ABC):
     def tables(self) -> tuple[tuple[int, ...], ...]:
         """Groups of decisions that make up one searched cell; one of all where there are none."""
         return (tuple(range(len(self.space.decisions))),)
+
+    @property
+    def spec(self) -> SpaceSpec:
+        """The spec that builds an equal family for the same inputs and outputs."""
+        raise UsageError(
+            f"a {type(self).__name__} is a space of your own; give its function or class by name, "
+            "module:function, so that a run finds it again"
+        )
+
+    @property
+    def absence(self) -> Absence:
+        """What takes the place of a part that is taken away from a network."""
+        return Absence(None, "nothing")
+
+    @property
+    def latency(self) -> CostTerms | None:
+        """How long networks take, where that was measured."""
+        return None
+
+    def timed(self, device: str = "cpu") -> Self:
+        """The same family with a latency for every network, measured here and now."""
+        raise UsageError(f"latency cannot be measured for networks of this space, on {device}")
+
+    def with_latency(self, latency: CostTerms) -> Self:
+        """The same family with latencies measured earlier."""
+        del latency
+        raise UsageError("latency cannot be measured for networks of this space")
+
+    def lines(self, architecture: Architecture | str) -> list[str]:
+        """An architecture's text, a node of its cells a line; joined they are the text again."""
+        return [self.as_architecture(architecture).text]
+
+    def short(self, architecture: Architecture | str) -> str:
+        """An architecture in a few words, for a line that has to say more than that."""
+        return self.as_architecture(architecture).text
+
+    def drawings(self, architecture: Architecture | str) -> tuple[Drawing, ...]:
+        """The cells of an architecture as graphs; none where nothing is known about that."""
+        del architecture
+        return ()
+
+    def layers(self, architecture: Architecture | str) -> tuple[tuple[str, int], ...]:
+        """(name, width) of the layers of a network that is a row of them; none for others."""
+        del architecture
+        return ()
+
+    def source(self, architecture: Architecture | str) -> str:
+        """A Python file with the network as a torch Module that needs no MeritNAS."""
+        del architecture
+        raise UsageError(
+            "networks of a space of your own cannot be written as Python, because their source is "
+            "yours; use --to onnx or --to torch-export"
+        )
 
     def parse(self, text: str) -> Architecture:
         """The architecture that people write as `text`."""

@@ -1,3 +1,5 @@
+"""The shape of images that networks of cells can work on."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -18,8 +20,3 @@ def check_image(image: Sequence[int]) -> ImageShape:
             f"{_SMALLEST} pixels, got {tuple(image)}"
         )
     return int(image[0]), int(image[1]), int(image[2])
-
-
-def halved(size: int) -> int:
-    """What a stride of 2 leaves of a height or width."""
-    return (size + 1) // 2

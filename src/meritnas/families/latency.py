@@ -1,3 +1,5 @@
+"""How long modules take, measured; tables of costs as plain data."""
+
 from __future__ import annotations
 
 import time

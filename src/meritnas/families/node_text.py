@@ -1,3 +1,5 @@
+"""Cells as text: the operations of each node and where its edges come from."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

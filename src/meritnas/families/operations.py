@@ -1,4 +1,8 @@
+"""The operations of cells for images, and how their norms are made."""
+
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +17,9 @@ SKIP = "skip_connect"
 class Norms:
     """How the norms of a network are made.
 
-    A child's have weights and running statistics. In the cells of a supernet they have neither:
-    weights would let an operation rescale itself, which makes its gate meaningless, and running
-    statistics would be a mixture over very different paths, so the batch's own are used.
+    A network's own have weights and running statistics. In the cells of a supernet they have
+    neither: weights would let an operation rescale itself, which makes its gate meaningless, and
+    running statistics would be a mixture over very different paths, so the batch's own are used.
     """
 
     def __init__(self, *, affine: bool, running: bool) -> None:
@@ -113,20 +117,32 @@ class Noise(nn.Module):
         return torch.randn_like(inputs[:, :, :: self.stride, :: self.stride])
 
 
+def _skip(channels: int, stride: int, norms: Norms) -> nn.Module:
+    return nn.Identity() if stride == 1 else FactorizedReduce(channels, channels, norms)
+
+
+_MAKERS: Mapping[str, Callable[[int, int, Norms], nn.Module]] = {
+    "skip_connect": _skip,
+    "avg_pool_3x3": lambda _, stride, __: nn.AvgPool2d(3, stride, 1, count_include_pad=False),
+    "max_pool_3x3": lambda _, stride, __: nn.MaxPool2d(3, stride, 1),
+    "nor_conv_1x1": lambda c, stride, norms: ReluConvNorm(c, c, 1, stride, norms),
+    "nor_conv_3x3": lambda c, stride, norms: ReluConvNorm(c, c, 3, stride, norms),
+    "sep_conv_3x3": lambda c, stride, norms: SeparableConv(c, 3, stride, norms),
+    "sep_conv_5x5": lambda c, stride, norms: SeparableConv(c, 5, stride, norms),
+    "dil_conv_3x3": lambda c, stride, norms: _depthwise(c, 3, stride, 2, norms),
+    "dil_conv_5x5": lambda c, stride, norms: _depthwise(c, 5, stride, 2, norms),
+    "noise": lambda _, stride, __: Noise(stride),
+}
+"""Channels, stride and norms -> the operation."""
+
+
 def make_operation(name: str, channels: int, stride: int, norms: Norms) -> nn.Module:
     """An operation of a cell, [n, channels, h, w] -> [n, channels, h / stride, w / stride]."""
-    makers = {
-        SKIP: lambda: nn.Identity() if stride == 1 else FactorizedReduce(channels, channels, norms),
-        "avg_pool_3x3": lambda: nn.AvgPool2d(3, stride, 1, count_include_pad=False),
-        "max_pool_3x3": lambda: nn.MaxPool2d(3, stride, 1),
-        "nor_conv_1x1": lambda: ReluConvNorm(channels, channels, 1, stride, norms),
-        "nor_conv_3x3": lambda: ReluConvNorm(channels, channels, 3, stride, norms),
-        "sep_conv_3x3": lambda: SeparableConv(channels, 3, stride, norms),
-        "sep_conv_5x5": lambda: SeparableConv(channels, 5, stride, norms),
-        "dil_conv_3x3": lambda: _depthwise(channels, 3, stride, 2, norms),
-        "dil_conv_5x5": lambda: _depthwise(channels, 5, stride, 2, norms),
-        "noise": lambda: Noise(stride),
-    }
-    if name not in makers:
-        raise SpaceError(f"no operation '{name}'; there are {NONE}, {', '.join(makers)}")
-    return makers[name]()
+    if name not in _MAKERS:
+        raise SpaceError(f"no operation '{name}'; there are {NONE}, {', '.join(_MAKERS)}")
+    return _MAKERS[name](channels, stride, norms)
+
+
+def halved(size: int) -> int:
+    """What a stride of 2 leaves of a height or width."""
+    return (size + 1) // 2

@@ -1,3 +1,5 @@
+"""How many bytes a network takes in a safetensors file."""
+
 from __future__ import annotations
 
 import json

@@ -7,13 +7,12 @@ from typing import Any
 import torch
 
 from meritnas.errors import UsageError, whole_number
+from meritnas.families.catalogue import space_spec
 from meritnas.families.image_size import ImageShape
+from meritnas.families.presets.images import ImageRecipe, image_recipe
+from meritnas.families.presets.modalities import fusion_cells, fusion_recipe
+from meritnas.families.presets.texts import text_recipe
 from meritnas.families.tabular.family import PAPER_WIDTHS, tabular_space
-from meritnas.plugins import is_own
-from meritnas.prepare.fusion_recipes import fusion_cells, fusion_recipe
-from meritnas.prepare.image_recipes import ImagePreset, image_recipe
-from meritnas.prepare.spaces import FUSION, RECURRENT, TABULAR, is_cell_space
-from meritnas.prepare.text_recipes import text_recipe
 from meritnas.settings.augment import Augment
 from meritnas.settings.recipe import (
     TrainRecipe,
@@ -26,7 +25,7 @@ from meritnas.settings.settings import CellSettings, FusionSettings, SearchSetti
 from meritnas.strategy.catalogue import strategy_spec
 
 TABLE_DEFAULTS: Mapping[str, Any] = {
-    "space": TABULAR,
+    "space": "tabular",
     "strategy": "tabnas",
     "layers": 3,
     "widths": PAPER_WIDTHS,
@@ -54,7 +53,7 @@ IMAGE_DEFAULTS: Mapping[str, Any] = {
 """The same for images; all else is in the preset."""
 
 TEXT_DEFAULTS: Mapping[str, Any] = {
-    "space": RECURRENT,
+    "space": "recurrent",
     "strategy": "advantage",
     "preset": "quick",
     "level": "word",
@@ -67,7 +66,7 @@ TEXT_DEFAULTS: Mapping[str, Any] = {
 """The same for texts; all else is in the preset."""
 
 FUSION_DEFAULTS: Mapping[str, Any] = {
-    "space": FUSION,
+    "space": "fusion",
     "strategy": "sm-shapley",
     "preset": "quick",
     "steps": 1,
@@ -135,7 +134,7 @@ def image_settings(images: int, shape: ImageShape, asked: Mapping[str, Any]) -> 
     given = {name: value for name, value in asked.items() if value is not None}
     found: dict[str, Any] = {**IMAGE_DEFAULTS, **given}
     _check(found)
-    if not is_cell_space(found["space"]) and not is_own(found["space"]):
+    if space_spec(found["space"]).data not in ("images", ""):
         raise UsageError(
             f"the space '{found['space']}' is for tables, and these are images; use nasbench201 or "
             "darts"
@@ -275,7 +274,7 @@ def _usual_partial(strategy: str, space: str) -> int:
     return PARTIAL_CHANNELS if quarter else 1
 
 
-def _preset(found: Mapping[str, Any], images: int, shape: ImageShape, partial: int) -> ImagePreset:
+def _preset(found: Mapping[str, Any], images: int, shape: ImageShape, partial: int) -> ImageRecipe:
     return image_recipe(
         found["preset"],
         "nasbench201" if found["space"] == "nasbench201" else "darts",

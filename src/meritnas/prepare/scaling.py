@@ -7,8 +7,8 @@ import numpy as np
 
 from meritnas.data.bundle import Outline
 from meritnas.data.tables.source import Source
-from meritnas.families.tabular.family import TabularSpace
-from meritnas.prepare.setup import encode_within, table_family
+from meritnas.families.family import Family
+from meritnas.prepare.setup import encode_within, make_family
 from meritnas.settings.settings import SearchSettings
 from meritnas.training.threads import limited_threads
 from meritnas.training.train import train_child
@@ -71,7 +71,7 @@ def choose_scaling(settings: SearchSettings, source: Source, outline: Outline) -
         bundle = encode_within(settings, source, replace(outline, split=small), scaling)
         if not bundle.encoder.scalable:
             return ScalingChoice("standard", {})
-        family = table_family(settings, bundle.encoder, bundle.task)
+        family = make_family(settings, bundle.encoder, bundle.task)
         module = family.child(_middling(family, settings), settings.seed).to(settings.device)
         recipe = settings.recipe
         rows = len(bundle.train)
@@ -85,7 +85,7 @@ def choose_scaling(settings: SearchSettings, source: Source, outline: Outline) -
     return ScalingChoice(min(_TRIED, key=lambda scaling: losses[scaling]), losses)
 
 
-def _middling(family: TabularSpace, settings: SearchSettings) -> str:
+def _middling(family: Family, settings: SearchSettings) -> str:
     """A network that keeps the limits, of median size among some random ones."""
     # Latency is measured after the columns are settled, and a middling network is all it takes.
     limits = {name: most for name, most in settings.limits.items() if name != "latency"}

@@ -18,6 +18,7 @@ class Facts:
         shape: of one of them: (columns,) of a table, (channels, height, width) of images.
         parts: how many modalities there are; 1 elsewhere.
         window: words as far as gradients go back, in a text.
+        batch_size: rows a step, where a user has decided that; of tables, epochs follow from it.
     """
 
     kind: str
@@ -25,6 +26,7 @@ class Facts:
     shape: tuple[int, ...] = ()
     parts: int = 1
     window: int = 1
+    batch_size: int | None = None
 
 
 @dataclass(frozen=True)

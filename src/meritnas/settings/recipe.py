@@ -15,7 +15,7 @@ class TrainRecipe:
 
     TabNAS (table 2) trains with a rate of .002 (5e-4 on Connect-4) and Adam's eps at 1e-3, and
     without weight decay or dropout. Small networks on real tables do clearly better with what
-    are the defaults here (docs/results.md). `image_recipes` has what papers on images use.
+    are the defaults here (docs/results.md). `families.presets` has what papers on images use.
 
     Attributes:
         optimizer: Adam (.9, .999, eps 1e-8), or SGD.

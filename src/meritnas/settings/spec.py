@@ -25,6 +25,12 @@ class Spec:
 
     name: ClassVar[str] = ""
 
+    def __init_subclass__(cls) -> None:
+        """A class of a user's that has no name is asked for as `module:Class`."""
+        super().__init_subclass__()
+        if "name" not in cls.__dict__:
+            cls.name = f"{cls.__module__}:{cls.__qualname__}"
+
     def __post_init__(self) -> None:
         """Complain about what is no choice, no whole number or no yes or no."""
         for setting in settings_of(type(self)):

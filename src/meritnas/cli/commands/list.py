@@ -24,14 +24,14 @@ def strategies() -> None:
 
 def spaces() -> None:
     """Kinds of networks to search."""
-    from meritnas.prepare.spaces import SPACES, TABULAR
+    from meritnas.families.catalogue import about, space_specs
 
     own = {
-        TABULAR: ["--layers N, --widths LIST, --embedding N"],
+        "tabular": ["--layers N, --widths LIST, --embedding N"],
         "nasbench201": ["--no-zero: no edge is left out"],
         "darts": ["--stem cifar|imagenet"],
     }
-    _columns({name: [text, *own.get(name, [])] for name, text in SPACES.items()})
+    _columns({name: [about(name), *own.get(name, [])] for name in space_specs()})
     typer.echo("")
     typer.echo("All spaces for images: --channels N, --cells N of the network that is trained,")
     typer.echo("--supernet-channels N, --supernet-cells N, --partial-channels K of the supernet.")

@@ -1,9 +1,11 @@
+"""The networks of DARTS' cells as a family: which edges, and which operations on them."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,21 +13,26 @@ from torch import nn
 
 from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError, UsageError
+from meritnas.families.cell_words import counted_kinds, short_cell, split_after
 from meritnas.families.counting import multiply_adds, parameters
-from meritnas.families.darts.genotype import EDGES, NODES, CellsText, GenotypeText
-from meritnas.families.darts.network import (
+from meritnas.families.darts.auxiliary import auxiliary_head
+from meritnas.families.darts.child import (
+    EDGES,
+    NODES,
     CellPlan,
-    DartsBody,
-    DartsCell,
     DartsNetwork,
-    MixedDartsCell,
-    auxiliary_head,
     make_stem,
     plan_cells,
 )
+from meritnas.families.darts.genotype import CellsText, GenotypeText, present_edges
+from meritnas.families.darts.operations import OPERATIONS, edge_operations
+from meritnas.families.darts.spec import VARIANTS, Darts, Stem, Variant
+from meritnas.families.darts.supernet import DartsBody, MixedDartsCell
+from meritnas.families.drawing import Drawing, Node, node_name
 from meritnas.families.family import Family, keep, seeded
 from meritnas.families.image_size import ImageShape, check_image
-from meritnas.families.operations import CHILD, NONE, SEARCHED, SKELETON, SKIP, make_operation
+from meritnas.families.operations import CHILD, NONE, SEARCHED, SKELETON, make_operation
+from meritnas.families.source import network_source
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option
 from meritnas.space.rule import ABSENT, PresentEdges
@@ -33,39 +40,7 @@ from meritnas.space.space import Space
 from meritnas.supernet.gated import GatedSupernet
 from meritnas.supernet.mixed import Mixed
 
-Stem = Literal["cifar", "imagenet"]
-Variant = Literal["s1", "s2", "s3", "s4", "unique"]
-
-OPERATIONS = (
-    NONE,
-    "max_pool_3x3",
-    "avg_pool_3x3",
-    SKIP,
-    "sep_conv_3x3",
-    "sep_conv_5x5",
-    "dil_conv_3x3",
-    "dil_conv_5x5",
-)
-
-_SHORT = {
-    "s": SKIP,
-    "m": "max_pool_3x3",
-    "a": "avg_pool_3x3",
-    "c3": "sep_conv_3x3",
-    "d3": "dil_conv_3x3",
-    "d5": "dil_conv_5x5",
-}
-_S1 = (
-    "s/d3 s/d5 s/d5 s/c3 s/d3 m/s s/c3 s/c3 s/d3 s/c3 m/s s/d3 d3/d5 d3/d5",
-    "m/a m/d3 m/a m/a s/d5 m/a m/c3 s/d3 s/d5 m/a m/a s/d5 s/d5 s/d5",
-)
-"""RobustDARTS' space S1 (Zela et al. 2020): two operations an edge, normal and reduction cell."""
-
-_SAME = {
-    "s2": (SKIP, "sep_conv_3x3"),
-    "s3": (SKIP, "sep_conv_3x3"),
-    "s4": ("noise", "sep_conv_3x3"),
-}
+__all__ = ["OPERATIONS", "DartsSpace", "Stem", "Variant", "darts_space"]
 
 
 def darts_space(
@@ -96,25 +71,8 @@ def darts_space(
         raise SpaceError(f"cells must be at least 1, got {cells}")
     if stem not in ("cifar", "imagenet"):
         raise SpaceError(f"the stem must be cifar or imagenet, got '{stem}'")
-    options = _options(variant, cells)
+    options = edge_operations(variant, cells)
     return DartsSpace(classes, channels, cells, variant, check_image(image), stem, options)
-
-
-def _options(variant: str | None, cells: int) -> tuple[tuple[str, ...], ...]:
-    """The operations of every edge: of each cell, or of a normal and a reduction cell."""
-    if variant == "unique":
-        return (OPERATIONS,) * (cells * len(EDGES))
-    if variant is None:
-        return (OPERATIONS,) * (2 * len(EDGES))
-    if variant == "s1":
-        return tuple(
-            (NONE, *(_SHORT[short] for short in edge.split("/")))
-            for cell in _S1
-            for edge in cell.split()
-        )
-    if variant not in _SAME:
-        raise SpaceError(f"the variant must be s1, s2, s3, s4 or unique, got '{variant}'")
-    return ((NONE, *_SAME[variant]),) * (2 * len(EDGES))
 
 
 @dataclass(frozen=True)
@@ -305,15 +263,22 @@ class DartsSpace(Family):
             return self._network(found.options, dropout, auxiliary=auxiliary)
 
     def _network(self, names: Sequence[str], drop_path: float, *, auxiliary: bool) -> DartsNetwork:
-        stem = make_stem(self.stem, self.image[0], self.channels, CHILD)
-        cells = [
-            DartsCell(plan, names[start : start + len(EDGES)], drop_path)
-            for plan, start in zip(self.plans, self.starts, strict=True)
-        ]
-        output = nn.Linear(NODES * self.plans[-1].channels, self.classes)
-        after = 2 * self.cells // 3
-        head = self._auxiliary(self.plans[after]) if auxiliary else None
-        return DartsNetwork(stem, cells, output, head, after)
+        network = DartsNetwork(**self._sizes(names), drop_path=drop_path)
+        if auxiliary:
+            network.auxiliary = self._auxiliary(self.plans[2 * self.cells // 3])
+        return network
+
+    def _sizes(self, names: Sequence[str]) -> dict[str, Any]:
+        """What the network with these operations is made with."""
+        count = len(EDGES)
+        return {
+            "operations": [list(names[s : s + count]) for s in range(0, len(names), count)],
+            "kinds": [start // count for start in self.starts],
+            "image": self.image,
+            "stem": self.stem,
+            "channels": self.channels,
+            "classes": self.classes,
+        }
 
     def _auxiliary(self, plan: CellPlan) -> nn.Module:
         size = min(plan.height, plan.width)
@@ -328,6 +293,54 @@ class DartsSpace(Family):
     def restrict(self, kept: Sequence[np.ndarray]) -> DartsSpace:
         """The same network with fewer operations to choose from."""
         return replace(self, options=keep(self.options, kept))
+
+    @property
+    def spec(self) -> Darts:
+        """Variant, sizes and stem as they are here."""
+        own = next(one for one in VARIANTS if one.variant == self.variant)
+        return own(channels=self.channels, cells=self.cells, stem=self.stem)
+
+    def lines(self, architecture: Architecture | str) -> list[str]:
+        """A node a line."""
+        found = self.as_architecture(architecture)
+        if self.variant == "unique":
+            return split_after(found.text, "+/")
+        return GenotypeText().lines(found.options)
+
+    def short(self, architecture: Architecture | str) -> str:
+        """`8 sep, 4 skip, 4 pool`; a cell that is the only one node by node."""
+        options = self.as_architecture(architecture).options
+        if self.variant == "unique":
+            alone = self.cells == 1
+            return short_cell(EDGES, options) if alone else counted_kinds(options)
+        return counted_kinds(name for name in options if name != NONE)
+
+    def drawings(self, architecture: Architecture | str) -> tuple[Drawing, ...]:
+        """Every searched cell."""
+        options = self.as_architecture(architecture).options
+        titles = ["normal cell", "reduction cell"]
+        if self.variant == "unique":
+            titles = [f"cell {number + 1}" for number in range(self.cells)]
+        return tuple(
+            _drawn(title, options[k * len(EDGES) : (k + 1) * len(EDGES)])
+            for k, title in enumerate(titles)
+        )
+
+    def source(self, architecture: Architecture | str) -> str:
+        """The cells, the network of them, and the operations that they have."""
+        found = self.as_architecture(architecture)
+        about = f"Images [n, {', '.join(map(str, self.image))}] -> scores [n, {self.classes}]."
+        return network_source(DartsNetwork, self._sizes(found.options), found.text, about)
+
+
+def _drawn(title: str, options: Sequence[str]) -> Drawing:
+    """Nodes 0 and 1 are the outputs of the two cells before; all others make the output."""
+    nodes = tuple(
+        Node(node_name(number), tuple((node_name(source), name) for name, source in pairs))
+        for number, pairs in enumerate(present_edges(options), start=2)
+    )
+    output = Node("output", tuple((node.name, "") for node in nodes), "concat")
+    return Drawing(title, (node_name(0), node_name(1)), (*nodes, output))
 
 
 def _edge_name(edge: int) -> str:

@@ -1,3 +1,5 @@
+"""Networks of DARTS' cells as text: genotypes, and cells one after the other."""
+
 from __future__ import annotations
 
 import ast
@@ -6,12 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from meritnas.errors import SpaceError
+from meritnas.families.darts.child import EDGES, NODES
 from meritnas.families.operations import NONE
-
-NODES = 4
-EDGES = tuple((node, source) for node in range(NODES) for source in range(node + 2))
-"""(intermediate node, the state that its edge comes from: 0 and 1 are the cell's inputs, 2 is the
-first node); node by node, sources ascending: 14 edges."""
 
 _CONCAT = [2, 3, 4, 5]
 _EXAMPLE = (
@@ -30,14 +28,22 @@ class GenotypeText:
 
     def format(self, options: Sequence[str]) -> str:
         """Two cells, 14 edges each."""
-        parts = []
+        return "".join(self.lines(options))
+
+    def lines(self, options: Sequence[str]) -> list[str]:
+        """The same, a node a line."""
+        found = []
         for number, name in enumerate(("normal", "reduce")):
-            edges = zip(
-                EDGES, options[number * len(EDGES) : (number + 1) * len(EDGES)], strict=True
-            )
-            pairs = [(option, source) for (_, source), option in edges if option != NONE]
-            parts.append(f"{name}={pairs}, {name}_concat={_CONCAT}")
-        return f"Genotype({', '.join(parts)})"
+            own = options[number * len(EDGES) : (number + 1) * len(EDGES)]
+            found.append(f"{'' if number else 'Genotype('}{name}=[")
+            nodes = [
+                ", ".join(str((option, source)) for option, source in pairs)
+                for pairs in present_edges(own)
+                if pairs
+            ]
+            found += [f"{node}, " for node in nodes[:-1]] + [f"{node}], " for node in nodes[-1:]]
+            found.append(f"{name}_concat={_CONCAT}{')' if number else ', '}")
+        return found
 
     def parse(self, text: str) -> tuple[str, ...]:
         """The operations by edge, `none` where there is none."""
@@ -77,6 +83,15 @@ class CellsText:
                 )
             found += [edge[0] for edge in edges]
         return tuple(found)
+
+
+def present_edges(options: Sequence[str]) -> list[list[tuple[str, int]]]:
+    """Of each node of a cell the operations of its present edges, and where they come from."""
+    found: list[list[tuple[str, int]]] = [[] for _ in range(NODES)]
+    for (node, source), option in zip(EDGES, options, strict=True):
+        if option != NONE:
+            found[node].append((option, source))
+    return found
 
 
 def _cell(options: Sequence[str]) -> str:

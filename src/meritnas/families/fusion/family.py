@@ -1,10 +1,12 @@
+"""The networks for several modalities as a family: which features to join, and how."""
+
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -14,24 +16,26 @@ from meritnas.cost.terms import CostTerms
 from meritnas.data.modalities.row_layout import RowLayout, Shape
 from meritnas.errors import SpaceError, UsageError, whole_number
 from meritnas.families.counting import multiply_adds, parameters
+from meritnas.families.drawing import Drawing
 from meritnas.families.family import Family, keep, seeded
-from meritnas.families.fusion.backbone import CONV, Backbone, Convolutions, shapes_from
-from meritnas.families.fusion.network import (
-    Feature,
-    FeatureReader,
-    FusionBody,
-    FusionCell,
-    FusionNetwork,
-    MixedFusionCell,
-    child_cell,
+from meritnas.families.fusion.arguments import (
+    as_layout,
+    chosen_operations,
+    numbered_backbones,
+    read_features,
 )
-from meritnas.families.fusion.operations import BM_NAS, EVERY, NORMAL, SPARSE, make_fusion
+from meritnas.families.fusion.backbone import Backbone
+from meritnas.families.fusion.child import CellParts, Feature, FusionNetwork, make_backbones
+from meritnas.families.fusion.operations import SPARSE, make_fusion
+from meritnas.families.fusion.shown import drawn, fusion_source, short_network
+from meritnas.families.fusion.spec import Fusion, Operations
+from meritnas.families.fusion.supernet import FusionBody, MixedFusionCell, RememberingReader
 from meritnas.families.fusion.text import (
     EITHER,
-    FORBIDDEN,
     NONE,
     CellPlan,
     FusionText,
+    chosen_cells,
     plan_cells,
 )
 from meritnas.families.operations import CHILD, SEARCHED, SKELETON, Norms
@@ -43,11 +47,6 @@ from meritnas.space.rule import ABSENT, InputPairs, Rule, X, Y
 from meritnas.space.space import Space
 from meritnas.supernet.gated import GatedSupernet
 from meritnas.supernet.mixed import Mixed
-from meritnas.wording import did_you_mean
-
-Operations = Literal["all", "normal", "sparse", "bm-nas"]
-
-_SETS = {"all": (*NORMAL, *SPARSE), "normal": NORMAL, "sparse": SPARSE, "bm-nas": BM_NAS}
 
 
 def fusion_space(
@@ -105,9 +104,9 @@ def fusion_space(
     for name, cost in (("l1", l1), ("l2", l2)):
         if not 0 <= cost < math.inf:
             raise SpaceError(f"{name} must be at least 0 and finite, got {cost}")
-    layout = _layout(modalities)
-    chosen = _backbones(layout, backbones or {})
-    features = _features(layout, chosen)
+    layout = as_layout(modalities)
+    chosen = numbered_backbones(layout, backbones or {})
+    features = read_features(layout, chosen)
     if len(features) < 2:
         raise SpaceError(
             "a fusion cell reads two different inputs, and the first one has only features: all "
@@ -117,7 +116,7 @@ def fusion_space(
     edge = (NONE, EITHER) if shared else (NONE, X, Y)
     plans = plan_cells(len(features), cells, steps, unimodal_only)
     free = {step.operation for plan in plans for step in plan.steps}
-    names = _operations(operations)
+    names = chosen_operations(operations)
     options = tuple(names if i in free else edge for i in range(max(free) + 1))
     return FusionSpace(
         layout,
@@ -136,102 +135,6 @@ def fusion_space(
         kernel,
         options,
     )
-
-
-def _layout(modalities: Mapping[str, Sequence[Shape]]) -> RowLayout:
-    for name, shapes in modalities.items():
-        if not name or name != name.strip() or any(c in FORBIDDEN or c in "\n\r\t" for c in name):
-            raise SpaceError(
-                f"the name of a modality must not be empty or have any of {' '.join(FORBIDDEN)} or "
-                f"blanks around it, because it is part of texts; got '{name}'"
-            )
-        if not isinstance(shapes, Sequence) or any(not isinstance(s, Sequence) for s in shapes):
-            raise SpaceError(
-                f"modality '{name}' must have a list of shapes, one for each of its features, "
-                f"such as [(5,)] for one of 5 columns; got {shapes}"
-            )
-        if not shapes:
-            raise SpaceError(f"modality '{name}' has no features; give at least one shape")
-        for shape in shapes:
-            sides = [whole_number(f"a side of a feature of '{name}'", side) for side in shape]
-            if not 1 <= len(sides) <= 3 or min(sides) < 1:
-                raise SpaceError(
-                    f"a feature of '{name}' must have shape (columns,), (channels, length) or "
-                    f"(channels, height, width), got {tuple(shape)}"
-                )
-    return RowLayout(
-        tuple(
-            (name, tuple(tuple(int(side) for side in shape) for shape in shapes))
-            for name, shapes in modalities.items()
-        )
-    )
-
-
-def _backbones(
-    layout: RowLayout, backbones: Mapping[str, str | Backbone]
-) -> tuple[tuple[int, str | Backbone], ...]:
-    """By number of the modality."""
-    shapes = dict(layout.modalities)
-    for name, backbone in backbones.items():
-        if name not in shapes:
-            raise SpaceError(
-                f"a backbone for '{name}', which is no modality;{did_you_mean(name, shapes)} "
-                f"there are {', '.join(shapes)}"
-            )
-        if isinstance(backbone, nn.Module):
-            raise SpaceError(
-                f"the backbone of '{name}' must be a function that makes a torch Module, a fresh "
-                f"one at every call, got a {type(backbone).__name__} itself; give its class, or a "
-                "function that returns one"
-            )
-        if callable(backbone):
-            continue
-        if backbone != CONV:
-            raise SpaceError(
-                f"the backbone of '{name}' must be '{CONV}' or a function that makes a torch "
-                f"Module, got {backbone!r};{did_you_mean(str(backbone), [CONV])}"
-            )
-        if len(shapes[name]) != 1 or len(shapes[name][0]) != 3:
-            raise SpaceError(
-                f"the backbone '{CONV}' reads one feature (channels, height, width), but '{name}' "
-                f"has {', '.join(map(str, shapes[name]))}; leave it out or give a function"
-            )
-    return tuple(
-        (number, backbones[name]) for number, name in enumerate(layout.names) if name in backbones
-    )
-
-
-def _features(
-    layout: RowLayout, backbones: Sequence[tuple[int, str | Backbone]]
-) -> tuple[Feature, ...]:
-    found = []
-    for number, (name, own) in enumerate(layout.modalities):
-        backbone = dict(backbones).get(number)
-        if callable(backbone):
-            shapes = shapes_from(backbone, own, name)
-        else:
-            shapes = own if backbone is None else Convolutions.shapes(own[0])
-        found += [Feature(number, place, shape) for place, shape in enumerate(shapes)]
-    return tuple(found)
-
-
-def _operations(operations: str | Sequence[str]) -> tuple[str, ...]:
-    if isinstance(operations, str):
-        if operations not in _SETS:
-            raise SpaceError(
-                f"operations must be {', '.join(_SETS)} or a list of names, got '{operations}';"
-                f"{did_you_mean(operations, _SETS)}"
-            )
-        return _SETS[operations]
-    for name in operations:
-        if name not in EVERY:
-            raise SpaceError(
-                f"no fusion operation '{name}';{did_you_mean(name, EVERY)} there are "
-                f"{', '.join(EVERY)}"
-            )
-    if not operations or len(set(operations)) != len(operations):
-        raise SpaceError(f"operations must be different ones, at least 1, got {list(operations)}")
-    return tuple(operations)
 
 
 @dataclass(frozen=True)
@@ -349,7 +252,7 @@ class FusionSpace(Family):
         macs = multiply_adds(bare.reader, (self.layout.width,))
         macs += multiply_adds(bare.output, (bare.output.in_features,))
         for cell in bare.cells:
-            assert isinstance(cell, FusionCell)
+            assert isinstance(cell, CellParts)
             macs += multiply_adds(cell.join, (self.steps * self.channels, self.length))
         constants = (parameters(bare), macs)
         none = (None,) * (len(self.options) - 1)
@@ -434,32 +337,33 @@ class FusionSpace(Family):
             return self._network(found.options, dropout)
 
     def _network(self, names: Sequence[str], dropout: float) -> FusionNetwork:
-        reader = self._reader(CHILD, dropout)
-        cells = [
-            child_cell(
-                plan,
-                names,
-                [self._operation(names[step.operation], CHILD, dropout) for step in plan.steps],
-                (self.channels, self.length),
-                CHILD,
-                dropout,
-            )
-            for plan in self.plans
-        ]
-        norm = CHILD.layer(self.cells * self.channels, self.length)
-        output = nn.Linear(self.cells * self.channels * self.length, self.outputs)
-        return FusionNetwork(reader, cells, norm, output)
+        return FusionNetwork(**self._sizes(names), dropout=dropout)
 
-    def _reader(self, norms: Norms, dropout: float) -> FeatureReader:
-        networks = {
-            number: backbone()
-            if callable(backbone)
-            else Convolutions(self.layout.modalities[number][1][0], norms)
-            for number, backbone in self.backbones
+    def _sizes(self, names: Sequence[str]) -> dict[str, Any]:
+        """What the network with these options is made with."""
+        return {
+            "modalities": self._columns,
+            "features": [tuple(feature) for feature in self.features],
+            "cells": chosen_cells(self.plans, names),
+            "channels": self.channels,
+            "length": self.length,
+            "outputs": self.outputs,
+            "backbones": dict(self.backbones),
+            "sparsity": (self.l1, self.l2, self.kernel),
         }
-        return FeatureReader(
-            self.layout, self.features, networks, self.channels, self.length, norms, dropout
-        )
+
+    @property
+    def _columns(self) -> list[tuple[int, list[Shape]]]:
+        """Of each modality the column that says whether it is there, and what follows."""
+        return [
+            (self.layout.flag(number), list(shapes))
+            for number, (_, shapes) in enumerate(self.layout.modalities)
+        ]
+
+    def _reader(self, norms: Norms, dropout: float) -> RememberingReader:
+        networks = make_backbones(dict(self.backbones), self._columns, norms)
+        sizes = (self.channels, self.length, norms, dropout)
+        return RememberingReader(self._columns, self.features, networks, *sizes)
 
     def _operation(self, name: str, norms: Norms, dropout: float) -> nn.Module:
         return make_fusion(
@@ -469,6 +373,56 @@ class FusionSpace(Family):
     def restrict(self, kept: Sequence[np.ndarray]) -> FusionSpace:
         """The same network with fewer inputs and operations to choose from."""
         return replace(self, options=keep(self.options, kept))
+
+    @property
+    def spec(self) -> Fusion:
+        """Sizes and rules as they are here; of operations the set that has them all."""
+        free = {step.operation for plan in self.plans for step in plan.steps}
+        names = self.options[min(free)]
+        found = [each for each in get_args(Operations) if chosen_operations(each) == names]
+        return Fusion(
+            channels=self.channels,
+            length=self.length,
+            cells=self.cells,
+            steps=self.steps,
+            operations=found[0] if found else "all",
+            shared=self.shared,
+            unimodal_only=self.unimodal_only,
+            new_inputs=self.new_inputs,
+            sparsity=self.l1,
+            backbones={self.layout.names[n]: own for n, own in self.backbones},  # type: ignore[misc]
+        )
+
+    def lines(self, architecture: Architecture | str) -> list[str]:
+        """A cell a line."""
+        text = self.space.text
+        assert isinstance(text, FusionText)
+        return text.lines(self.as_architecture(architecture).options)
+
+    def short(self, architecture: Architecture | str) -> str:
+        """`glu(image.0, sound.1) sum(cell1, image.0)`."""
+        options = self.as_architecture(architecture).options
+        return short_network(chosen_cells(self.plans, options), self.sources)
+
+    def drawings(self, architecture: Architecture | str) -> tuple[Drawing, ...]:
+        """Features, the steps of every cell, the cells, the output."""
+        options = self.as_architecture(architecture).options
+        return (drawn(chosen_cells(self.plans, options), self.sources),)
+
+    def source(self, architecture: Architecture | str) -> str:
+        """The cells, the network of them, their operations and what reads a row."""
+        found = self.as_architecture(architecture)
+        for number, backbone in self.backbones:
+            if callable(backbone):
+                raise UsageError(
+                    f"the backbone of '{self.layout.names[number]}' is a function of your own, "
+                    "whose source cannot be written as Python here; use --to onnx or --to "
+                    "torch-export"
+                )
+        read = chosen_cells(self.plans, found.options)
+        return fusion_source(
+            self._sizes(found.options), self.layout, self.sources, read, found.text
+        )
 
 
 def _tags(name: str) -> frozenset[str]:

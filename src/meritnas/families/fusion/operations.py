@@ -1,7 +1,10 @@
+"""The operations that fuse two features into one."""
+
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -158,6 +161,48 @@ class SparseMap(nn.Module):
         return found
 
 
+class Making(NamedTuple):
+    """What operations are made with; see `make_fusion`."""
+
+    channels: int
+    length: int
+    norms: Norms
+    dropout: float
+    l1: float
+    l2: float
+    kernel: int
+
+
+def _linear(inputs: int, outputs: int, length: int) -> nn.Module:
+    del length
+    return nn.Conv1d(inputs, outputs, 1)
+
+
+def _sparse(made: Making) -> Maps:
+    def make(inputs: int, outputs: int, length: int) -> nn.Module:
+        return SparseMap(inputs, outputs, made.kernel if length > 1 else 1, made.l1, made.l2)
+
+    return make
+
+
+def _coding(made: Making) -> nn.Module:
+    return SparseCoding(made.channels, made.channels, made.kernel, l1=made.l1, l2=made.l2)
+
+
+_MAKERS: Mapping[str, Callable[[Making], nn.Module]] = {
+    "sum": lambda _: Sum(),
+    "glu": lambda m: Gated(_linear, *m[:4]),
+    "concat": lambda m: Joined(_linear, *m[:4]),
+    "se": lambda m: SqueezeExcite(_linear, m.channels, m.length, m.dropout),
+    "sparse_attention": lambda m: Attention(lambda: _coding(m), *m[:4]),
+    "sparse_glu": lambda m: Gated(_sparse(m), *m[:4]),
+    "sparse_concat": lambda m: Joined(_sparse(m), *m[:4]),
+    "sparse_se": lambda m: SqueezeExcite(_sparse(m), m.channels, m.length, m.dropout),
+    "attention": lambda m: Attention(None, *m[:4]),
+    "bm_glu": lambda m: GatedTogether(m.channels, m.norms, m.dropout),
+}
+
+
 def make_fusion(
     name: str,
     channels: int,
@@ -180,33 +225,9 @@ def make_fusion(
         l2: of sparse operations, what its square costs.
         kernel: of sparse operations, the length of an atom.
     """
-
-    def sparse(inputs: int, outputs: int, long: int) -> nn.Module:
-        return SparseMap(inputs, outputs, kernel if long > 1 else 1, l1, l2)
-
-    def coding() -> nn.Module:
-        return SparseCoding(channels, channels, kernel, l1=l1, l2=l2)
-
-    makers: dict[str, Callable[[], nn.Module]] = {
-        "sum": Sum,
-        "glu": lambda: Gated(_linear, channels, length, norms, dropout),
-        "concat": lambda: Joined(_linear, channels, length, norms, dropout),
-        "se": lambda: SqueezeExcite(_linear, channels, length, dropout),
-        "sparse_attention": lambda: Attention(coding, channels, length, norms, dropout),
-        "sparse_glu": lambda: Gated(sparse, channels, length, norms, dropout),
-        "sparse_concat": lambda: Joined(sparse, channels, length, norms, dropout),
-        "sparse_se": lambda: SqueezeExcite(sparse, channels, length, dropout),
-        "attention": lambda: Attention(None, channels, length, norms, dropout),
-        "bm_glu": lambda: GatedTogether(channels, norms, dropout),
-    }
-    if name not in makers:
+    if name not in _MAKERS:
         raise SpaceError(
-            f"no fusion operation '{name}';{did_you_mean(name, makers)} there are "
-            f"{', '.join(makers)}"
+            f"no fusion operation '{name}';{did_you_mean(name, _MAKERS)} there are "
+            f"{', '.join(_MAKERS)}"
         )
-    return makers[name]()
-
-
-def _linear(inputs: int, outputs: int, length: int) -> nn.Module:
-    del length
-    return nn.Conv1d(inputs, outputs, 1)
+    return _MAKERS[name](Making(channels, length, norms, dropout, l1, l2, kernel))

@@ -1,3 +1,5 @@
+"""Sparse coding by a few steps of FISTA, as a layer."""
+
 from __future__ import annotations
 
 import math

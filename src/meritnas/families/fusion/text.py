@@ -1,3 +1,5 @@
+"""Networks that fuse modalities as text, and where their decisions are."""
+
 from __future__ import annotations
 
 import re
@@ -68,6 +70,24 @@ def ends(names: Sequence[str]) -> tuple[int, int]:
     return first, second
 
 
+ChosenCell = tuple[tuple[int, int], list[tuple[str, int, int]]]
+"""The states that are x and y of a cell; of its steps the operation and what they read."""
+
+
+def chosen_cells(plans: Sequence[CellPlan], options: Sequence[str]) -> list[ChosenCell]:
+    """The cells of the network that these options, one for each decision, choose."""
+    return [
+        (
+            ends([options[i] for i in plan.edges]),
+            [
+                (options[step.operation], *ends([options[i] for i in step.edges]))
+                for step in plan.steps
+            ],
+        )
+        for plan in plans
+    ]
+
+
 @dataclass(frozen=True)
 class FusionText:
     """`cell1(image.0, audio.1): step1 = glu(x, y); step2 = sum(step1, x) + cell2(cell1, ...`.
@@ -84,18 +104,21 @@ class FusionText:
 
     def format(self, options: Sequence[str]) -> str:
         """Cells joined by +, steps by ;."""
+        return "".join(self.lines(options))
+
+    def lines(self, options: Sequence[str]) -> list[str]:
+        """The same, a cell a line."""
         cells = []
-        for number, plan in enumerate(self.plans, start=1):
-            x, y = ends([options[i] for i in plan.edges])
-            steps = []
-            for count, step in enumerate(plan.steps, start=1):
-                names = _inner(count)
-                first, second = ends([options[i] for i in step.edges])
-                read = f"{names[first]}, {names[second]}"
-                steps.append(f"step{count} = {options[step.operation]}({read})")
-            read = f"{self.sources[x]}, {self.sources[y]}"
-            cells.append(f"cell{number}({read}): {'; '.join(steps)}")
-        return " + ".join(cells)
+        for number, ((x, y), steps) in enumerate(chosen_cells(self.plans, options), start=1):
+            names = inner_names(len(steps) + 1)
+            written = [
+                f"step{count} = {operation}({names[first]}, {names[second]})"
+                for count, (operation, first, second) in enumerate(steps, start=1)
+            ]
+            cells.append(
+                f"cell{number}({self.sources[x]}, {self.sources[y]}): {'; '.join(written)}"
+            )
+        return [*(f"{cell} + " for cell in cells[:-1]), cells[-1]]
 
     def parse(self, text: str) -> tuple[str, ...]:
         """The options by decision."""
@@ -117,7 +140,9 @@ class FusionText:
                 if match is None or match[1] != f"step{count}":
                     raise self._wrong(text)
                 name = f"cell{number}.{match[1]}"
-                found.update(self._edges(name, step.edges, _inner(count), (match[3], match[4])))
+                found.update(
+                    self._edges(name, step.edges, inner_names(count), (match[3], match[4]))
+                )
                 found[step.operation] = match[2]
         return tuple(found[i] for i in range(len(found)))
 
@@ -157,6 +182,6 @@ class FusionText:
         return SpaceError(f"'{text}' is no fusion network, which is written like {example}")
 
 
-def _inner(step: int) -> tuple[str, ...]:
+def inner_names(step: int) -> tuple[str, ...]:
     """What the step of this number, from 1 on, may read."""
     return (X, Y, *(f"step{before}" for before in range(1, step)))

@@ -1,3 +1,5 @@
+"""NAS-Bench-201's table of trained networks."""
+
 from __future__ import annotations
 
 import pickle

@@ -1,21 +1,25 @@
+"""The networks of NAS-Bench-201 as a family: which operation on each edge of the cell."""
+
 from __future__ import annotations
 
-import functools
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
 from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError, UsageError
+from meritnas.families.cell_words import short_cell, split_after
 from meritnas.families.counting import multiply_adds, parameters
-from meritnas.families.drop_path import DropPath
+from meritnas.families.drawing import Drawing, Node, node_name
 from meritnas.families.family import Family, keep, seeded
-from meritnas.families.image_size import ImageShape, check_image, halved
+from meritnas.families.image_size import ImageShape, check_image
+from meritnas.families.nasbench201.child import EDGES, STAGES, CellNetwork, skeleton
+from meritnas.families.nasbench201.spec import Nasbench201
+from meritnas.families.nasbench201.supernet import Body, MixedCell
 from meritnas.families.node_text import NodeText
 from meritnas.families.operations import (
     CHILD,
@@ -23,24 +27,18 @@ from meritnas.families.operations import (
     SEARCHED,
     SKELETON,
     SKIP,
-    Norms,
-    ReluConvNorm,
+    halved,
     make_operation,
 )
+from meritnas.families.source import network_source
 from meritnas.space.architecture import Architecture
 from meritnas.space.connected import Connected
 from meritnas.space.decision import ZERO, Decision, Option
 from meritnas.space.space import Space
 from meritnas.supernet.gated import GatedSupernet
-from meritnas.supernet.gates import Gates
-from meritnas.supernet.memory import FORGETFUL, Memory
 from meritnas.supernet.mixed import Mixed
 
 OPERATIONS = (NONE, SKIP, "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
-EDGES = ((1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2))
-"""(node, the node that its edge comes from), in the order of decisions and texts."""
-
-STAGES = 3
 
 
 def nasbench201_space(
@@ -120,7 +118,7 @@ class Nasbench201Space(Family):
     def costs(self) -> Mapping[str, CostTerms]:
         """Every edge costs its operation in each cell."""
         with torch.device("meta"):
-            bare = self._network([(SKIP,)] * len(EDGES), [0] * len(EDGES), CHILD, 0.0)
+            bare = CellNetwork([SKIP] * len(EDGES), **self._sizes())
         params = {name: 0 for names in self.options for name in names}
         flops = dict(params)
         channels, (height, width) = self.channels, self.image[1:]
@@ -162,11 +160,14 @@ class Nasbench201Space(Family):
                 f"got {small.channels}"
             )
         with seeded(seed):
-            body = _Body(small._skeleton(lambda width: small._mixed_cell(width, partial), SKELETON))
+            parts = skeleton(
+                lambda width: small._mixed_cell(width, partial), **small._sizes(), norms=SKELETON
+            )
+            body = Body(parts)
         edges = {
             f"{name}.edges.{i}": i
             for name, cell in body.named_children()
-            if isinstance(cell, _MixedCell)
+            if isinstance(cell, MixedCell)
             for i in range(len(EDGES))
         }
         return GatedSupernet(
@@ -179,48 +180,28 @@ class Nasbench201Space(Family):
         seed: int = 0,
         dropout: float = 0.0,
         auxiliary: bool = False,
-    ) -> nn.Module:
+    ) -> CellNetwork:
         """The network of one architecture; `dropout` is the rate of drop-path on its edges."""
         if auxiliary:
             raise UsageError(
                 "networks of the space nasbench201 have no auxiliary head; set auxiliary to 0"
             )
-        picks = self.space.picks(self.as_architecture(architecture))
+        found = self.as_architecture(architecture)
+        self.space.picks(found)  # complains about what is no architecture of this space
         with seeded(seed):
-            return self._network(self.options, picks, CHILD, dropout)
+            return CellNetwork(found.options, **self._sizes(), drop_path=dropout)
 
-    def _network(
-        self,
-        options: Sequence[Sequence[str]],
-        picks: Sequence[int],
-        norms: Norms,
-        drop_path: float,
-    ) -> nn.Sequential:
-        names = [row[pick] for row, pick in zip(options, picks, strict=True)]
-        return nn.Sequential(self._skeleton(lambda width: _Cell(names, width, drop_path), norms))
+    def _sizes(self) -> dict[str, Any]:
+        """What networks are made with beside their operations."""
+        return {
+            "colours": self.image[0],
+            "channels": self.channels,
+            "cells": self.cells,
+            "classes": self.classes,
+        }
 
-    def _skeleton(
-        self, make_cell: Callable[[int], nn.Module], norms: Norms
-    ) -> OrderedDict[str, nn.Module]:
-        parts: OrderedDict[str, nn.Module] = OrderedDict()
-        width = self.channels
-        conv = nn.Conv2d(self.image[0], width, 3, padding=1, bias=False)
-        parts["stem"] = nn.Sequential(OrderedDict(conv=conv, norm=norms(width)))
-        for stage in range(1, STAGES + 1):
-            if stage > 1:
-                parts[f"reduce{stage - 1}"] = _Residual(width, 2 * width, norms)
-                width *= 2
-            for number in range(1, self.cells + 1):
-                parts[f"stage{stage}cell{number}"] = make_cell(width)
-        parts["norm"] = norms(width)
-        parts["relu"] = nn.ReLU()
-        parts["pool"] = nn.AdaptiveAvgPool2d(1)
-        parts["flat"] = nn.Flatten()
-        parts["output"] = nn.Linear(width, self.classes)
-        return parts
-
-    def _mixed_cell(self, width: int, partial: int) -> _MixedCell:
-        return _MixedCell(
+    def _mixed_cell(self, width: int, partial: int) -> MixedCell:
+        return MixedCell(
             [
                 Mixed(
                     [
@@ -239,112 +220,39 @@ class Nasbench201Space(Family):
         """The same network with fewer operations to choose from."""
         return replace(self, options=keep(self.options, kept))
 
+    @property
+    def spec(self) -> Nasbench201:
+        """Sizes as they are here; all edges have the same operations, perhaps with `none`."""
+        zero = NONE in self.options[0]
+        return Nasbench201(channels=self.channels, cells=self.cells, zero=zero)
 
-class _Residual(nn.Module):
-    """Half the size, twice the channels: two convolutions beside pooling and a 1x1 one."""
+    def lines(self, architecture: Architecture | str) -> list[str]:
+        """A node a line."""
+        return split_after(self.as_architecture(architecture).text, "+")
 
-    def __init__(self, inputs: int, outputs: int, norms: Norms) -> None:
-        super().__init__()
-        self.first = ReluConvNorm(inputs, outputs, 3, 2, norms)
-        self.second = ReluConvNorm(outputs, outputs, 3, 1, norms)
-        self.pool = nn.AvgPool2d(2, 2, ceil_mode=True, count_include_pad=False)
-        self.shortcut = nn.Conv2d(inputs, outputs, 1, bias=False)
+    def short(self, architecture: Architecture | str) -> str:
+        """`3x3|skip 3x3|skip none avg`."""
+        return short_cell(EDGES, self.as_architecture(architecture).options)
 
-    def forward(self, inputs: Tensor) -> Tensor:
-        """[n, inputs, h, w] -> [n, outputs, ceil(h / 2), ceil(w / 2)]."""
-        found: Tensor = self.shortcut(self.pool(inputs)) + self.second(self.first(inputs))
-        return found
-
-
-class _Cell(nn.Module):
-    """A child's cell: one operation an edge, nothing where it is `none`."""
-
-    def __init__(self, names: Sequence[str], channels: int, drop_path: float) -> None:
-        super().__init__()
-        self.edges = nn.ModuleDict(
-            {
-                str(i): make_operation(name, channels, 1, CHILD)
-                for i, name in enumerate(names)
-                if name != NONE
-            }
+    def drawings(self, architecture: Architecture | str) -> tuple[Drawing, ...]:
+        """The cell: node 0 comes in, the last node is the output."""
+        options = self.as_architecture(architecture).options
+        nodes = tuple(
+            Node(
+                node_name(number),
+                tuple(
+                    (node_name(source), name)
+                    for (node, source), name in zip(EDGES, options, strict=True)
+                    if node == number and name != NONE
+                ),
+            )
+            for number in (1, 2, 3)
         )
-        self.drop_path = DropPath(drop_path)
+        return (Drawing(f"cell; {nodes[-1].name} is its output", (node_name(0),), nodes),)
 
-    def forward(self, inputs: Tensor) -> Tensor:
-        """[n, channels, h, w] -> the same shape."""
-        nodes = [inputs]
-        for number in (1, 2, 3):
-            total: Tensor | None = None
-            for i, (node, source) in enumerate(EDGES):
-                if node != number or str(i) not in self.edges:
-                    continue
-                operation = self.edges[str(i)]
-                outputs = operation(nodes[source])
-                if not isinstance(operation, nn.Identity):
-                    outputs = self.drop_path(outputs)
-                total = outputs if total is None else total + outputs
-            # What comes from a node without inputs is a norm's bias, as in the benchmark.
-            nodes.append(torch.zeros_like(inputs) if total is None else total)
-        return nodes[-1]
-
-
-class _MixedCell(nn.Module):
-    """A supernet's cell. What leads nowhere is not run."""
-
-    def __init__(self, edges: Sequence[Mixed]) -> None:
-        super().__init__()
-        self.edges = nn.ModuleList(edges)
-
-    def forward(self, inputs: Tensor, gates: Gates, memory: Memory = FORGETFUL) -> Tensor:
-        """[n, channels, h, w] -> the same shape."""
-        nodes: list[Tensor | None] = [inputs, None, None, None]
-        useful = self._useful(gates)
-        for number in (1, 2, 3):
-            incoming: list[Tensor] = []
-            for i, (node, source) in enumerate(EDGES):
-                before = nodes[source]
-                if node == number and useful[i] and before is not None:
-                    run = functools.partial(self.edges[i], before, gates[i])
-                    incoming.append(memory.recall((self, i), (before, gates[i]), run))
-            if incoming:
-                total = functools.partial(functools.reduce, torch.add, incoming)
-                nodes[number] = memory.recall((self, "node", number), tuple(incoming), total)
-        return torch.zeros_like(inputs) if nodes[-1] is None else nodes[-1]
-
-    def _useful(self, gates: Gates) -> list[bool]:
-        """Which edges say something that reaches the last node."""
-        heard = [False, False, False, True]
-        useful = [False] * len(EDGES)
-        for i in reversed(range(len(EDGES))):
-            node, source = EDGES[i]
-            edge = self.edges[i]
-            assert isinstance(edge, Mixed)
-            useful[i] = heard[node] and edge.speaks(gates[i])
-            heard[source] = heard[source] or useful[i]
-        return useful
-
-
-class _Body(nn.Module):
-    """All parts in a row; cells also see the gates.
-
-    Cells share their gates, so the first one is the only one whose inputs stay while gates change.
-    """
-
-    def __init__(self, parts: Mapping[str, nn.Module]) -> None:
-        super().__init__()
-        self.memory: Memory = FORGETFUL
-        for name, part in parts.items():
-            self.add_module(name, part)
-
-    def forward(self, inputs: Tensor, gates: Gates) -> Tensor:
-        """[n, channels, h, w] -> [n, classes]."""
-        stem, first, *rest = self.children()
-        found = self.memory.recall(self, (inputs,), functools.partial(self._begin, stem, inputs))
-        found = first(found, gates, self.memory)
-        for part in rest:
-            found = part(found, gates) if isinstance(part, _MixedCell) else part(found)
-        return found
-
-    def _begin(self, stem: nn.Module, inputs: Tensor) -> Tensor:
-        found: Tensor = stem(inputs.contiguous(memory_format=torch.channels_last))
-        return found
+    def source(self, architecture: Architecture | str) -> str:
+        """The cell, the network of it, and the operations that the cell has."""
+        found = self.as_architecture(architecture)
+        about = f"Images [n, {', '.join(map(str, self.image))}] -> scores [n, {self.classes}]."
+        arguments = {"operations": list(found.options), **self._sizes()}
+        return network_source(CellNetwork, arguments, found.text, about)

@@ -1,11 +1,16 @@
+"""A recurrent cell as it runs: edges with gates and activations."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+
+NONE = "none"
+"""The option of an edge that is not there."""
 
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor] | None] = {
     "relu": torch.relu,
@@ -22,8 +27,7 @@ def edges_of(nodes: int) -> tuple[tuple[int, int], ...]:
     return tuple((node, source) for node in range(1, nodes + 1) for source in range(node))
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(NamedTuple):
     """One edge of a cell, as it runs.
 
     With x what it reads, c = sigmoid(W_c x) and act(W_h x) what its options make of x, its output
@@ -64,8 +68,7 @@ class Edge:
         return kept if total is None else torch.addcmul(kept, opened, total)
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """The edges of a recurrent cell and the maps of its input.
 
     Attributes:

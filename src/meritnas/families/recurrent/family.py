@@ -1,29 +1,39 @@
+"""The language models as a family: which activation on each edge of the recurrent cell."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from torch import Tensor, nn
-from torch.nn import functional as F
 
 from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError, UsageError
+from meritnas.families.cell_words import short_cell, split_after
+from meritnas.families.drawing import Drawing, Node, node_name
 from meritnas.families.family import Family, keep, seeded
 from meritnas.families.node_text import NodeText
-from meritnas.families.recurrent.cell import ACTIVATIONS, Cell, Edge, edges_of
+from meritnas.families.recurrent.cell import ACTIVATIONS, NONE, edges_of
+from meritnas.families.recurrent.child import RecurrentNetwork
+from meritnas.families.recurrent.spec import Recurrent
+from meritnas.families.recurrent.supernet import RecurrentSupernet
+from meritnas.families.source import network_source
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option
 from meritnas.space.rule import ABSENT, PresentEdges
 from meritnas.space.space import Space
-from meritnas.supernet.gates import Gate, Gates, one_path
 
-NONE = "none"
 _MOST_NODES = 8
-_WORDS_SPREAD = 0.1
-_MAPS_SPREAD = 0.04
+_FORWARD = '''
+    def forward(self, words: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Words [n, steps] -> (scores of what follows each, the state after the last one).
+
+        State [n, {width}] is what a call before has given; None for a fresh one.
+        """
+        return self.advance(words, state)
+'''
 
 
 def recurrent_space(
@@ -122,7 +132,7 @@ class RecurrentSpace(Family):
     def supernet(self, seed: int = 0) -> RecurrentSupernet:
         """Fresh shared weights of all edges."""
         with seeded(seed):
-            return RecurrentSupernet(self)
+            return RecurrentSupernet(self.vocabulary, self.width, self.edges, self.options)
 
     def child(
         self,
@@ -137,181 +147,55 @@ class RecurrentSpace(Family):
         names = self.as_architecture(architecture).options
         self.space.picks(self.as_architecture(architecture))
         with seeded(seed):
-            return RecurrentNetwork(self.vocabulary, self.width, self.edges, names, dropout)
+            return RecurrentNetwork(**self._sizes(names), dropout=dropout)
 
     def restrict(self, kept: Sequence[np.ndarray]) -> RecurrentSpace:
         """The same cell with fewer activations to choose from."""
         return replace(self, options=keep(self.options, kept))
 
+    def _sizes(self, names: Sequence[str]) -> dict[str, Any]:
+        """What the model with these activations is made with."""
+        return {
+            "vocabulary": self.vocabulary,
+            "width": self.width,
+            "edges": list(self.edges),
+            "names": list(names),
+        }
 
-class _Language(nn.Module):
-    """Embedding, the input's maps and the output layer: what all cells of a space have."""
+    @property
+    def spec(self) -> Recurrent:
+        """Width, nodes and edges as they are here."""
+        one = 1 if NONE in self.options[0] else None
+        return Recurrent(width=self.width, nodes=self.nodes_count, predecessors=one)
 
-    def __init__(self, vocabulary: int, width: int) -> None:
-        super().__init__()
-        self.width = width
-        self.words = nn.Embedding(vocabulary, width)
-        nn.init.uniform_(self.words.weight, -_WORDS_SPREAD, _WORDS_SPREAD)
-        self.from_words = _map(width, 2 * width)
-        self.from_state = _map(width, 2 * width)
-        self.output = nn.Linear(width, vocabulary)
-        for param in self.output.parameters():
-            nn.init.uniform_(param, -_WORDS_SPREAD, _WORDS_SPREAD)
+    def lines(self, architecture: Architecture | str) -> list[str]:
+        """A node a line."""
+        return split_after(self.as_architecture(architecture).text, "+")
 
+    def short(self, architecture: Architecture | str) -> str:
+        """`tanh|zero iden`."""
+        return short_cell(self.edges, self.as_architecture(architecture).options)
 
-class RecurrentNetwork(_Language):
-    """A language model with one recurrent cell.
-
-    Args:
-        vocabulary: how many words there are.
-        width: of embeddings, state and nodes.
-        edges: (node, source) of each edge.
-        names: the activation of each edge; `none` for an edge that is not there.
-        dropout: the rate on embeddings and on the cell's outputs while training.
-    """
-
-    def __init__(
-        self,
-        vocabulary: int,
-        width: int,
-        edges: Sequence[tuple[int, int]],
-        names: Sequence[str],
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__(vocabulary, width)
-        self._edges = tuple(edges)
-        self._names = tuple(names)
-        present = [i for i, name in enumerate(names) if name != NONE]
-        self.gates = nn.ModuleDict({str(i): _map(width, width) for i in present})
-        self.maps = nn.ModuleDict(
-            {str(i): _map(width, width) for i in present if ACTIVATIONS[names[i]] is not None}
+    def drawings(self, architecture: Architecture | str) -> tuple[Drawing, ...]:
+        """The cell: node 0 is word and state, a node the mean of its edges."""
+        read: dict[int, list[tuple[str, str]]] = {n + 1: [] for n in range(self.nodes_count)}
+        options = self.as_architecture(architecture).options
+        for (node, source), name in zip(self.edges, options, strict=True):
+            if name != NONE:
+                read[node].append((node_name(source), name))
+        nodes = tuple(
+            Node(node_name(number), tuple(edges), "mean" if len(edges) > 1 else "")
+            for number, edges in read.items()
         )
-        self.dropout = nn.Dropout(dropout)
+        output = Node("output", tuple((node.name, "") for node in nodes), "mean")
+        title = "recurrent cell; node 0 is the word and the state before"
+        return (Drawing(title, (node_name(0),), (*nodes, output)),)
 
-    def forward(self, inputs: Tensor) -> Tensor:
-        """Words [n, steps] from a fresh state -> scores [n, steps, vocabulary] of what follows."""
-        return self.advance(inputs)[0]
-
-    def advance(self, inputs: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """(scores [n, steps, vocabulary], the state [n, width] after the last word)."""
-        words = self.dropout(self.words(inputs))
-        if state is None:
-            state = words.new_zeros(len(inputs), self.width)
-        outputs, state = self._cell().run(words, state)
-        return self.output(self.dropout(outputs)), state
-
-    def _cell(self) -> Cell:
-        edges = [
-            Edge(
-                node,
-                source,
-                ((self._names[i], None),),
-                self.get_parameter(f"gates.{i}.weight"),
-                self.get_parameter(f"maps.{i}.weight") if str(i) in self.maps else None,
-            )
-            for i, (node, source) in enumerate(self._edges)
-            if self._names[i] != NONE
-        ]
-        count = max(node for node, _ in self._edges)
-        present = [sum(edge.node == number for edge in edges) for number in range(1, count + 1)]
-        return Cell(count, edges, present, self.from_words.weight, self.from_state.weight)
-
-
-class RecurrentSupernet(_Language):
-    """The shared weights of a `RecurrentSpace`: two maps for each edge, for all activations."""
-
-    def __init__(self, family: RecurrentSpace) -> None:
-        super().__init__(family.vocabulary, family.width)
-        self._edges = family.edges
-        self._options = family.options
-        self.gates = nn.ModuleDict(
-            {str(i): _map(family.width, family.width) for i in range(len(self._edges))}
+    def source(self, architecture: Architecture | str) -> str:
+        """The cell, the model of it, and the activations that the cell has."""
+        found = self.as_architecture(architecture)
+        about = f"Words [n, steps] -> scores [n, steps, {self.vocabulary}]."
+        methods = _FORWARD.format(width=self.width)
+        return network_source(
+            RecurrentNetwork, self._sizes(found.options), found.text, about, methods
         )
-        self.maps = nn.ModuleDict(
-            {str(i): _map(family.width, family.width) for i in range(len(self._edges))}
-        )
-
-    def forward(
-        self, inputs: Tensor, gates: Gates, weights: Mapping[str, Tensor] | None = None
-    ) -> Tensor:
-        """Words [n, steps] -> scores [n, steps, vocabulary] under gates, from a fresh state."""
-        return self.advance(inputs, gates, weights)[0]
-
-    def advance(
-        self,
-        inputs: Tensor,
-        gates: Gates,
-        weights: Mapping[str, Tensor] | None = None,
-        state: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """(scores [n, steps, vocabulary], the state [n, width] after the last word)."""
-        held = dict(self.named_parameters()) if weights is None else weights
-        words = F.embedding(inputs, held["words.weight"])
-        if state is None:
-            state = words.new_zeros(len(inputs), self.width)
-        outputs, state = self._cell(gates, held).run(words, state)
-        return F.linear(outputs, held["output.weight"], held["output.bias"]), state
-
-    def _cell(self, gates: Gates, held: Mapping[str, Tensor]) -> Cell:
-        edges = []
-        count = max(node for node, _ in self._edges)
-        present: list[float | Tensor] = [0.0] * count
-        for i, (node, source) in enumerate(self._edges):
-            present[node - 1] = present[node - 1] + self._presence(i, gates[i])
-            acts = self._acts(i, gates[i])
-            if acts:
-                gate = held[f"gates.{i}.weight"]
-                map_ = held[f"maps.{i}.weight"] if _needs_map(acts) else None
-                edges.append(Edge(node, source, acts, gate, map_))
-        return Cell(count, edges, present, held["from_words.weight"], held["from_state.weight"])
-
-    def _presence(self, i: int, gate: Gate) -> float | Tensor:
-        """How much an edge counts in its node's mean: 1 less the weight of its absence."""
-        for k in gate.active:
-            if self._options[i][k] == NONE:
-                return 0.0 if gate.weights is None else 1.0 - gate.weights[k]
-        return 1.0
-
-    def _acts(self, i: int, gate: Gate) -> list[tuple[str, Tensor | None]]:
-        return [
-            (self._options[i][k], None if gate.weights is None else gate.weights[k])
-            for k in gate.active
-            if self._options[i][k] != NONE
-        ]
-
-    def each(self, inputs: Tensor, picks: Sequence[Sequence[int]]) -> list[Tensor]:
-        """Scores of several architectures on one batch."""
-        return [self(inputs, one_path(row)) for row in picks]
-
-    def blocks(self, gates: Gates) -> dict[str, tuple[int, ...]]:
-        """Words, input and output, and the maps that active activations need; all whole."""
-        acts = [self._acts(i, gate) for i, gate in enumerate(gates)]
-        names = ["words.weight", "from_words.weight", "from_state.weight"]
-        names += ["output.weight", "output.bias"]
-        names += [f"gates.{i}.weight" for i, own in enumerate(acts) if own]
-        names += [f"maps.{i}.weight" for i, own in enumerate(acts) if _needs_map(own)]
-        held = dict(self.named_parameters())
-        return {name: tuple(held[name].shape) for name in names}
-
-    def remembering(self) -> AbstractContextManager[None]:
-        """Nothing stays as it was: every option takes part in every step."""
-        return nullcontext()
-
-    def whole(self) -> Gates | None:
-        """None: there is no network of all activations."""
-        return None
-
-    def extract(self, picks: Sequence[int]) -> dict[str, Tensor]:
-        """The weights of one architecture, named as in its child."""
-        held = dict(self.named_parameters())
-        return {name: held[name].detach().clone() for name in self.blocks(one_path(picks))}
-
-
-def _needs_map(acts: Sequence[tuple[str, Tensor | None]]) -> bool:
-    return any(ACTIVATIONS[name] is not None for name, _ in acts)
-
-
-def _map(inputs: int, outputs: int) -> nn.Linear:
-    linear = nn.Linear(inputs, outputs, bias=False)
-    nn.init.uniform_(linear.weight, -_MAPS_SPREAD, _MAPS_SPREAD)
-    return linear

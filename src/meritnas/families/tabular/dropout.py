@@ -1,3 +1,5 @@
+"""Dropout that is fast on a CPU."""
+
 from __future__ import annotations
 
 import torch

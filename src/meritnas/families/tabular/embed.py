@@ -7,30 +7,33 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from meritnas.data.tables.inputs import TableInputs
-
 
 class EmbedTable(nn.Module):
     """[n, numbers + category columns] -> [n, width]: numbers as they are, codes embedded.
 
     Columns with the same embedding width share one table (each has its own rows of it), so that
     many small columns cost one look-up.
+
+    Args:
+        numbers: how many number columns.
+        cardinalities: how many codes (0 to n-1) each category column has.
+        widths: of the embedding of each category column.
     """
 
-    def __init__(self, inputs: TableInputs) -> None:
+    def __init__(self, numbers: int, cardinalities: Sequence[int], widths: Sequence[int]) -> None:
         super().__init__()
-        self.numbers = inputs.numbers
+        self.numbers = numbers
         groups: dict[int, list[int]] = {}
-        for column, width in enumerate(inputs.embedding_widths):
+        for column, width in enumerate(widths):
             groups.setdefault(width, []).append(column)
         self.columns = tuple(tuple(columns) for columns in groups.values())
         self.tables = nn.ParameterList()
         for number, (width, columns) in enumerate(groups.items()):
-            rows = [inputs.cardinalities[column] for column in columns]
+            rows = [cardinalities[column] for column in columns]
             self.tables.append(nn.Parameter(torch.empty(sum(rows), width)))
             starts = torch.tensor([0, *rows[:-1]]).cumsum(0)
             self.register_buffer(f"starts{number}", starts, persistent=False)
-            picked = torch.tensor([inputs.numbers + column for column in columns])
+            picked = torch.tensor([numbers + column for column in columns])
             self.register_buffer(f"picked{number}", picked, persistent=False)
         self.reset_parameters()
 

@@ -1,36 +1,35 @@
+"""The networks for tables as a family: layers, and which width each has."""
+
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import nn
 
 from meritnas.cost.terms import CostTerms
 from meritnas.data.tables.inputs import TableInputs, as_table_inputs
 from meritnas.errors import SpaceError
-from meritnas.families.family import Family, keep, seeded
+from meritnas.families.family import Absence, Family, keep, seeded
 from meritnas.families.latency import microseconds
+from meritnas.families.source import network_source
 from meritnas.families.stored_size import BYTES_A_WEIGHT, header_bytes
+from meritnas.families.tabular.child import EmbeddingNetwork, LayerNetwork, layer_parts
 from meritnas.families.tabular.dropout import PooledDropout
-from meritnas.families.tabular.embed import EmbedTable
-from meritnas.families.tabular.widths import check_widths
-from meritnas.settings.settings import PAPER_WIDTHS
+from meritnas.families.tabular.spec import Tabular
+from meritnas.families.tabular.supernet import TabularSupernet, embed_table
+from meritnas.families.tabular.widths import PAPER_WIDTHS, layer_widths
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option
 from meritnas.space.space import HyphenText, Space
-from meritnas.supernet.gates import Gates, one_path
-from meritnas.supernet.memory import FORGETFUL, Memory, remembering
-from meritnas.supernet.supernet import leading_block
-from meritnas.supernet.width import WidthLayer, activate, widest, width_units
 
-__all__ = ["PAPER_WIDTHS", "TabularSpace", "tabular_space"]
+__all__ = ["PAPER_WIDTHS", "TabularSpace", "TabularSupernet", "tabular_space"]
 
 
 def tabular_space(
@@ -47,19 +46,9 @@ def tabular_space(
         layers: the number of hidden layers.
         widths: the widths to choose from, the same for every layer or a list for each layer.
     """
-    if layers < 1:
-        raise SpaceError(f"at least one hidden layer is needed, got layers={layers}")
+    checked = layer_widths(widths, layers)
     if outputs < 1:
         raise SpaceError(f"at least one output is needed, got outputs={outputs}")
-    listed = [np.atleast_1d(entry).tolist() for entry in widths]
-    if any(np.ndim(entry) for entry in widths):
-        if len(listed) != layers:
-            raise SpaceError(
-                f"a list of widths for each of {layers} layers is needed, got {len(listed)} lists"
-            )
-        checked = tuple(check_widths(row) for row in listed)
-    else:
-        checked = (check_widths([entry[0] for entry in listed]),) * layers
     return TabularSpace(as_table_inputs(inputs), outputs, checked)
 
 
@@ -131,7 +120,7 @@ class TabularSpace(Family):
         # The layer's first number is what comes in; a network without embeddings has no () part.
         rows = {shape: torch.zeros(1, shape[0], device=device) for shape in modules}
         if self.inputs.cardinalities:
-            modules[()] = EmbedTable(self.inputs)
+            modules[()] = embed_table(self.inputs)
             columns = self.inputs.numbers + len(self.inputs.cardinalities)
             rows[()] = torch.zeros(1, columns, device=device)
         spent = microseconds({key: (m.to(device), rows[key]) for key, m in modules.items()})
@@ -161,7 +150,7 @@ class TabularSpace(Family):
     def supernet(self, seed: int = 0) -> TabularSupernet:
         """Every layer at its largest width."""
         with seeded(seed):
-            return TabularSupernet(self)
+            return TabularSupernet(self.inputs, self.widths, self.outputs)
 
     def child(
         self,
@@ -173,21 +162,14 @@ class TabularSpace(Family):
         """Torch's own modules in a row; with category columns, an `EmbedTable` before them."""
         if auxiliary:
             raise SpaceError("networks for tables have no auxiliary head; set auxiliary to 0")
-        widths = [int(name) for name in self.as_architecture(architecture).options]
-        modules: OrderedDict[str, nn.Module] = OrderedDict()
+        widths = self._widths_of(architecture)
+        parts: OrderedDict[str, nn.Module] = OrderedDict()
+        left_out = partial(PooledDropout, dropout) if dropout else None
         with seeded(seed):
             if self.inputs.cardinalities:
-                modules["inputs"] = EmbedTable(self.inputs)
-            before = self.inputs.width
-            for i, width in enumerate(widths, start=1):
-                modules[f"linear{i}"] = nn.Linear(before, width)
-                modules[f"norm{i}"] = nn.LayerNorm(width, elementwise_affine=False)
-                modules[f"relu{i}"] = nn.ReLU()
-                if dropout:
-                    modules[f"dropout{i}"] = PooledDropout(dropout)
-                before = width
-            modules["output"] = nn.Linear(before, self.outputs)
-        return nn.Sequential(modules)
+                parts["inputs"] = embed_table(self.inputs)
+            parts |= layer_parts(self.inputs.width, widths, self.outputs, left_out)
+        return nn.Sequential(parts)
 
     def restrict(self, kept: Sequence[np.ndarray]) -> TabularSpace:
         """The same network with fewer widths to choose from."""
@@ -195,123 +177,42 @@ class TabularSpace(Family):
         latency = self.latency.restrict(kept) if self.latency else None
         return replace(self, widths=widths, latency=latency, header=self.header_bytes)
 
+    @property
+    def spec(self) -> Tabular:
+        """Layers, widths and embeddings as they are here."""
+        inputs = self.inputs
+        return Tabular(len(self.widths), self.widths, inputs.embedding, inputs.widest)
 
-class TabularSupernet(nn.Module):
-    """The shared weights of a `TabularSpace`: its widest network, used in leading blocks."""
+    @property
+    def absence(self) -> Absence:
+        """A layer that is taken away is as narrow as can be; there is no network without it."""
+        return Absence(0, "the narrowest width")
 
-    def __init__(self, family: TabularSpace) -> None:
-        super().__init__()
-        self.embed = EmbedTable(family.inputs) if family.inputs.cardinalities else None
-        self.layers = nn.ModuleList()
-        before = family.inputs.width
-        for widths in family.widths:
-            self.layers.append(WidthLayer(before, widths))
-            before = max(widths)
-        self.output = nn.Linear(before, family.outputs)
-        self._inputs = family.inputs.width
-        self._widths = family.widths
-        self.memory: Memory = FORGETFUL
+    def layers(self, architecture: Architecture | str) -> tuple[tuple[str, int], ...]:
+        """What comes in, the hidden layers, what comes out: (name, width) of each."""
+        widths = self._widths_of(architecture)
+        hidden = tuple((f"layer {n}", width) for n, width in enumerate(widths, start=1))
+        return (("inputs", self.inputs.width), *hidden, ("outputs", self.outputs))
 
-    def forward(
-        self, inputs: Tensor, gates: Gates, weights: Mapping[str, Tensor] | None = None
-    ) -> Tensor:
-        """[n, columns] -> [n, outputs] of the network that the gates select or mix."""
-        held = self._own_weights() if weights is None else weights
-        units = self.memory.recall(self, (inputs,), partial(self._embedded, inputs, held))
-        for i, (widths, gate) in enumerate(zip(self._widths, gates, strict=True)):
-            run = partial(width_units, units, gate, widths, *_layer(held, i))
-            units = self.memory.recall((self, i), (units, gate), run)
-        return _output(units, held)
+    def source(self, architecture: Architecture | str) -> str:
+        """Layers one after the other, and embeddings if there are categories."""
+        inputs, found = self.inputs, self.as_architecture(architecture)
+        columns = inputs.numbers + len(inputs.cardinalities)
+        about = f"Encoded rows [n, {columns}] -> scores [n, {self.outputs}]."
+        sizes: dict[str, Any] = {"widths": self._widths_of(found), "outputs": self.outputs}
+        if not inputs.cardinalities:
+            return network_source(LayerNetwork, {"inputs": columns, **sizes}, found.text, about)
+        read = {
+            "numbers": inputs.numbers,
+            "cardinalities": list(inputs.cardinalities),
+            "embeddings": list(inputs.embedding_widths),
+        }
+        return network_source(EmbeddingNetwork, {**read, **sizes}, found.text, about)
 
-    def each(self, inputs: Tensor, picks: Sequence[Sequence[int]]) -> list[Tensor]:
-        """Outputs [n, outputs] of several architectures on one batch.
-
-        The first layer's scores are computed once, for the widest of them; architectures that
-        begin with the same widths share what these give.
-        """
-        held = self._own_weights()
-        weight, bias = _layer(held, 0)
-        most = max((self._widths[0][row[0]] for row in picks), default=1)
-        scores = F.linear(self._embedded(inputs, held), weight[:most], bias[:most])
-        known: dict[tuple[int, ...], Tensor] = {}
-        for row in picks:
-            for depth in range(1, len(row) + 1):
-                begin = tuple(row[:depth])
-                if begin in known:
-                    continue
-                if depth == 1:
-                    known[begin] = activate(scores, self._widths[0][row[0]])
-                else:
-                    (gate,) = one_path(begin[-1:])
-                    widths, layer = self._widths[depth - 1], _layer(held, depth - 1)
-                    known[begin] = width_units(known[begin[:-1]], gate, widths, *layer)
-        return [_output(known[tuple(row)], held) for row in picks]
-
-    def _embedded(self, inputs: Tensor, held: Mapping[str, Tensor]) -> Tensor:
-        if self.embed is None:
-            return inputs
-        tables = [held[f"embed.tables.{i}"] for i in range(len(self.embed.tables))]
-        found: Tensor = self.embed(inputs, tables)
-        return found
-
-    def _own_weights(self) -> Mapping[str, Tensor]:
-        return dict(self.named_parameters())
-
-    def blocks(self, gates: Gates) -> dict[str, tuple[int, ...]]:
-        """Embeddings and output bias whole; of the layers what the active widths span."""
-        blocks: dict[str, tuple[int, ...]] = {}
-        if self.embed is not None:
-            for i, table in enumerate(self.embed.tables):
-                blocks[f"embed.tables.{i}"] = tuple(table.shape)
-        before = self._inputs
-        for i, (widths, gate) in enumerate(zip(self._widths, gates, strict=True)):
-            width = widest(widths, gate)
-            blocks[f"layers.{i}.linear.weight"] = (width, before)
-            blocks[f"layers.{i}.linear.bias"] = (width,)
-            before = width
-        blocks["output.weight"] = (self.output.out_features, before)
-        blocks["output.bias"] = (self.output.out_features,)
-        return blocks
-
-    def remembering(self) -> AbstractContextManager[None]:
-        """What a layer gave is kept until it or one before it changes."""
-        return remembering(self)
-
-    def whole(self) -> Gates:
-        """Every layer at its largest width."""
-        return one_path([len(widths) - 1 for widths in self._widths])
-
-    def extract(self, picks: Sequence[int]) -> dict[str, Tensor]:
-        """The weights of one architecture, named as in its child."""
-        weights: dict[str, Tensor] = {}
-        if self.embed is not None:
-            for i, table in enumerate(self.embed.tables):
-                weights[f"inputs.tables.{i}"] = table.detach().clone()
-        before = self._inputs
-        for i, (layer, pick) in enumerate(zip(self._width_layers(), picks, strict=True), start=1):
-            width = layer.widths[pick]
-            weight, bias = layer.linear.weight.detach(), layer.linear.bias.detach()
-            weights[f"linear{i}.weight"] = weight[:width, :before].clone()
-            weights[f"linear{i}.bias"] = bias[:width].clone()
-            before = width
-        weights["output.weight"] = self.output.weight.detach()[:, :before].clone()
-        weights["output.bias"] = self.output.bias.detach().clone()
-        return weights
-
-    def _width_layers(self) -> list[WidthLayer]:
-        return [layer for layer in self.layers if isinstance(layer, WidthLayer)]
+    def _widths_of(self, architecture: Architecture | str) -> list[int]:
+        return [int(name) for name in self.as_architecture(architecture).options]
 
 
 def _layer_alone(inputs: int, width: int) -> nn.Module:
     norm = nn.LayerNorm(width, elementwise_affine=False)
     return nn.Sequential(nn.Linear(inputs, width), norm, nn.ReLU())
-
-
-def _layer(held: Mapping[str, Tensor], i: int) -> tuple[Tensor, Tensor]:
-    return held[f"layers.{i}.linear.weight"], held[f"layers.{i}.linear.bias"]
-
-
-def _output(units: Tensor, held: Mapping[str, Tensor]) -> Tensor:
-    weight = held["output.weight"]
-    block = leading_block(weight, (weight.shape[0], units.shape[1]))
-    return F.linear(units, block, held["output.bias"])

@@ -1,11 +1,18 @@
-"""The widths that a layer chooses from."""
+"""The widths that layers choose from."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from meritnas.errors import SpaceError
+
+PAPER_WIDTHS = (8, 16, 24, 32, *range(48, 257, 16), 384, 512)
+"""The 20 sizes of TabNAS' Criteo and Volkert 4-layer spaces (appendix B.2)."""
+
+Widths = tuple[int, ...] | tuple[tuple[int, ...], ...]
+"""The same for every layer, or a tuple for each layer."""
 
 
 def check_widths(widths: Sequence[int]) -> tuple[int, ...]:
@@ -20,3 +27,24 @@ def check_widths(widths: Sequence[int]) -> tuple[int, ...]:
             f"got {list(widths)}"
         )
     return found
+
+
+def checked_widths(widths: Iterable[Any], layers: int) -> Widths:
+    """Widths in the form that was given: for all of so many layers, or for each of them."""
+    if layers < 1:
+        raise SpaceError(f"at least one hidden layer is needed, got layers={layers}")
+    given = list(widths)
+    if not any(isinstance(entry, Collection) for entry in given):
+        return check_widths(given)
+    rows = [list(entry) if isinstance(entry, Collection) else [entry] for entry in given]
+    if len(rows) != layers:
+        raise SpaceError(
+            f"a list of widths for each of {layers} layers is needed, got {len(rows)} lists"
+        )
+    return tuple(check_widths(row) for row in rows)
+
+
+def layer_widths(widths: Iterable[Any], layers: int) -> tuple[tuple[int, ...], ...]:
+    """The widths of each of so many layers."""
+    found: tuple[Any, ...] = checked_widths(widths, layers)
+    return found if isinstance(found[0], tuple) else (found,) * layers

@@ -1,14 +1,18 @@
+"""How language models are trained by default: as AdvantageNAS has it, and a quick way."""
+
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
 
 from meritnas.errors import UsageError
+from meritnas.settings.preset import Facts, Preset
 from meritnas.settings.recipe import TrainRecipe
+from meritnas.settings.spec import SpaceSpec
 
 
 @dataclass(frozen=True)
-class TextPreset:
+class TextRecipe:
     """All that a search on a text and the training of what it found take.
 
     Attributes:
@@ -38,7 +42,7 @@ _PLAIN_SGD = TrainRecipe(
     averaging=0.0,
     clip=0.25,
 )
-PAPER = TextPreset(
+PAPER = TextRecipe(
     search=replace(_PLAIN_SGD, dropout=0.0),
     search_epochs=30,
     warmup_share=0.0,
@@ -60,7 +64,7 @@ _QUICK_STEPS = (1200, 2400)
 _QUICK_EPOCHS = (1, 20)
 
 
-def text_recipe(name: str, pieces: int) -> TextPreset:
+def text_recipe(name: str, pieces: int) -> TextRecipe:
     """The preset of this name.
 
     Args:
@@ -74,11 +78,31 @@ def text_recipe(name: str, pieces: int) -> TextPreset:
     steps = max(1, pieces // _QUICK.batch_size)
     least, most = _QUICK_EPOCHS
     search, alone = (min(most, max(least, math.ceil(n / steps))) for n in _QUICK_STEPS)
-    return TextPreset(
+    return TextRecipe(
         search=replace(_QUICK, dropout=0.0),
         search_epochs=search,
         warmup_share=0.25,
         retrain=_QUICK,
         retrain_epochs=alone,
         width=128,
+    )
+
+
+def texts_recipe(name: str | None, facts: Facts) -> TextRecipe:
+    """The recipe of this name for the text there is; None for the quick one."""
+    return text_recipe(name or "quick", facts.rows // facts.window)
+
+
+def texts_preset(space: SpaceSpec, recipe: TextRecipe) -> Preset:
+    """All that a search on a text takes, for a space with all its sizes."""
+    return Preset(
+        space=space,
+        search=replace(recipe.search, dropout=0.0),
+        search_epochs=recipe.search_epochs,
+        warmup=recipe.warmup_share,
+        retrain=recipe.retrain,
+        retrain_epochs=recipe.retrain_epochs,
+        retrain_seeds=1,
+        finalists=2,
+        threads=None,
     )

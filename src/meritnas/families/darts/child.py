@@ -1,30 +1,31 @@
+"""A network of DARTS' cells: its plan, its cells, the network itself."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial, reduce
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from meritnas.families.darts.genotype import EDGES, NODES
 from meritnas.families.drop_path import DropPath
-from meritnas.families.image_size import ImageShape, halved
 from meritnas.families.operations import (
     CHILD,
     NONE,
     FactorizedReduce,
     Norms,
     ReluConvNorm,
+    halved,
     make_operation,
 )
-from meritnas.supernet.gates import Gates
-from meritnas.supernet.memory import FORGETFUL, Memory
-from meritnas.supernet.mixed import Mixed
+
+NODES = 4
+EDGES = tuple((node, source) for node in range(NODES) for source in range(node + 2))
+"""(intermediate node, the state that its edge comes from: 0 and 1 are the cell's inputs, 2 is the
+first node); node by node, sources ascending: 14 edges."""
 
 
-@dataclass(frozen=True)
-class CellPlan:
+class CellPlan(NamedTuple):
     """Where a cell stands in a DARTS network.
 
     Attributes:
@@ -53,7 +54,9 @@ class CellPlan:
         return self.channels, self.height * scale, self.width * scale
 
 
-def plan_cells(channels: int, cells: int, image: ImageShape, stem: str) -> tuple[CellPlan, ...]:
+def plan_cells(
+    channels: int, cells: int, image: tuple[int, int, int], stem: str
+) -> tuple[CellPlan, ...]:
     """The cells of a network: reductions a third and two thirds of the way, where channels double.
 
     Args:
@@ -115,7 +118,7 @@ class Preprocess(nn.Module):
 
 
 class DartsCell(nn.Module):
-    """A child's cell: the operations of its present edges."""
+    """A cell: the operations of its present edges."""
 
     def __init__(self, plan: CellPlan, names: Sequence[str], drop_path: float) -> None:
         super().__init__()
@@ -147,68 +150,47 @@ class DartsCell(nn.Module):
         return torch.cat(states[2:], dim=1)
 
 
-class MixedDartsCell(nn.Module):
-    """A supernet's cell; all its edges are `Mixed`."""
-
-    def __init__(self, plan: CellPlan, edges: Sequence[Mixed], norms: Norms) -> None:
-        super().__init__()
-        self.inputs = Preprocess(plan, norms)
-        self.edges = nn.ModuleList(edges)
-        self._stride = 2 if plan.reduction else 1
-
-    def forward(
-        self, first: Tensor, second: Tensor, gates: Gates, memory: Memory = FORGETFUL
-    ) -> Tensor:
-        """Two outputs of earlier cells and 14 gates -> [n, 4 * channels, h, w]."""
-        start = memory.recall(self, (first, second), partial(self.inputs, first, second))
-        states: list[Tensor | None] = list(start)
-        for number in range(NODES):
-            incoming: list[Tensor] = []
-            for i, (node, source) in enumerate(EDGES):
-                if node != number:
-                    continue
-                before = states[source]
-                if before is None:
-                    continue
-                run = partial(self.edges[i], before, gates[i])
-                outputs = memory.recall((self, i), (before, gates[i]), run)
-                if outputs is not None:
-                    incoming.append(outputs)
-            total = partial(reduce, torch.add, incoming)
-            place = (self, "node", number)
-            states.append(memory.recall(place, tuple(incoming), total) if incoming else None)
-        return memory.recall((self, "all"), tuple(states), partial(self._joined, states))
-
-    def _joined(self, states: Sequence[Tensor | None]) -> Tensor:
-        """All nodes' channels, zeros for a node without inputs."""
-        start = states[0]
-        assert start is not None
-        empty = zeros_after(start, self._stride)
-        return torch.cat([empty if state is None else state for state in states[2:]], dim=1)
-
-
 def zeros_after(inputs: Tensor, stride: int) -> Tensor:
     """What operations of this stride give where there are none: zeros."""
     return torch.zeros_like(inputs[:, :, ::stride, ::stride])
 
 
 class DartsNetwork(nn.Module):
-    """A child: stem, cells, global average pooling, a linear layer; perhaps an auxiliary head."""
+    """Stem, cells that read the two before them, global average pooling, a linear layer.
+
+    Args:
+        operations: on each of the 14 edges of every kind of cell that there is.
+        kinds: which of these every cell is.
+        image: (channels, height, width) of what comes in.
+        stem: `cifar` keeps the size of images, `imagenet` divides it by 8.
+        channels: of the first cell.
+        classes: how many numbers come out.
+        drop_path: the share of what an edge gives that is left out while training.
+
+    Attributes:
+        auxiliary: a second classifier that helps to train, if somebody has added one.
+    """
 
     def __init__(
         self,
-        stem: nn.ModuleList,
-        cells: Sequence[DartsCell],
-        outputs: nn.Linear,
-        auxiliary: nn.Module | None,
-        auxiliary_after: int,
+        operations: Sequence[Sequence[str]],
+        kinds: Sequence[int],
+        image: tuple[int, int, int],
+        stem: str,
+        channels: int,
+        classes: int,
+        drop_path: float = 0.0,
     ) -> None:
         super().__init__()
-        self.stem = stem
-        self.cells = nn.ModuleList(cells)
-        self.output = outputs
-        self.auxiliary = auxiliary
-        self._auxiliary_after = auxiliary_after
+        plans = plan_cells(channels, len(kinds), image, stem)
+        self.stem = make_stem(stem, image[0], channels, CHILD)
+        self.cells = nn.ModuleList(
+            DartsCell(plan, operations[kind], drop_path)
+            for plan, kind in zip(plans, kinds, strict=True)
+        )
+        self.output = nn.Linear(NODES * plans[-1].channels, classes)
+        self.auxiliary: nn.Module | None = None
+        self._auxiliary_after = 2 * len(kinds) // 3
 
     def forward(self, inputs: Tensor) -> Tensor:
         """[n, channels, h, w] -> [n, classes]."""
@@ -230,73 +212,7 @@ class DartsNetwork(nn.Module):
         return self.output(second.mean(dim=(2, 3))), middle
 
 
-class DartsBody(nn.Module):
-    """A supernet's network; each cell sees the gates of its decisions.
-
-    Args:
-        stem: as in a child.
-        cells: the mixed cells.
-        outputs: the linear layer.
-        starts: for each cell the number of its first decision.
-    """
-
-    def __init__(
-        self,
-        stem: nn.ModuleList,
-        cells: Sequence[MixedDartsCell],
-        outputs: nn.Linear,
-        starts: Sequence[int],
-    ) -> None:
-        super().__init__()
-        self.stem = stem
-        self.cells = nn.ModuleList(cells)
-        self.output = outputs
-        self._starts = tuple(starts)
-        self.memory: Memory = FORGETFUL
-
-    def forward(self, inputs: Tensor, gates: Gates) -> Tensor:
-        """[n, channels, h, w] -> [n, classes]."""
-        first, second = self.memory.recall(self, (inputs,), partial(self._begin, inputs))
-        for number, (cell, start) in enumerate(zip(self.cells, self._starts, strict=True)):
-            own = gates[start : start + len(EDGES)]
-            memory = self.memory if self._may_stay(number) else FORGETFUL
-            first, second = second, cell(first, second, own, memory)
-        found: Tensor = self.output(second.mean(dim=(2, 3)))
-        return found
-
-    def _begin(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        return stem_states(self.stem, inputs.contiguous(memory_format=torch.channels_last))
-
-    def _may_stay(self, number: int) -> bool:
-        """Whether a cell's inputs may stay though a gate changes: one that no earlier cell has."""
-        return number == 0 or set(self._starts[:number]) != set(self._starts)
-
-
 def stem_states(stem: nn.ModuleList, inputs: Tensor) -> tuple[Tensor, Tensor]:
     """The two inputs of the first cell."""
     first = stem[0](inputs)
     return first, (stem[1](first) if len(stem) > 1 else first)
-
-
-def auxiliary_head(channels: int, size: int, classes: int, stem: str) -> nn.Sequential:
-    """DARTS' second classifier, which helps to train deep networks.
-
-    Its pooling leaves 2 by 2 pixels, by two overlapping windows of about five eighths of the map
-    each way: windows of 5 at a distance of 3 on the 8 by 8 map of CIFAR's networks and of 5 at a
-    distance of 2 on the 7 by 7 map of ImageNet's, as published. For ImageNet the norm after the
-    last convolution is left out, as in DARTS.
-    """
-    window = min(size - 1, -(-5 * size // 8))
-    last: list[nn.Module] = [nn.Conv2d(128, 768, 2, bias=False), CHILD(768), nn.ReLU()]
-    if stem == "imagenet":
-        del last[1]
-    return nn.Sequential(
-        nn.ReLU(),
-        nn.AvgPool2d(window, size - window, count_include_pad=False),
-        nn.Conv2d(channels, 128, 1, bias=False),
-        CHILD(128),
-        nn.ReLU(),
-        *last,
-        nn.Flatten(),
-        nn.Linear(768, classes),
-    )

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from meritnas.errors import UsageError
-from meritnas.prepare.image_recipes import ImagePreset, ImageSpace, image_recipe
+from meritnas.families.presets.images import ImageRecipe, ImageSpace, image_recipe
 from meritnas.settings.augment import Augment
 
 SPACES: tuple[ImageSpace, ...] = ("darts", "nasbench201")
 
 
-def paper(space: ImageSpace, **options: Any) -> ImagePreset:
+def paper(space: ImageSpace, **options: Any) -> ImageRecipe:
     return image_recipe("paper", space, images=25_000, **options)
 
 

@@ -1,3 +1,5 @@
+"""How networks for images are trained by default: what papers publish, and a quick way."""
+
 from __future__ import annotations
 
 import math
@@ -6,11 +8,13 @@ from typing import Literal
 
 from meritnas.errors import UsageError, whole_number
 from meritnas.settings.augment import Augment
+from meritnas.settings.preset import Facts, Preset
 from meritnas.settings.recipe import TrainRecipe
+from meritnas.settings.spec import SpaceSpec
 
 
 @dataclass(frozen=True)
-class ImagePreset:
+class ImageRecipe:
     """All that a search on images and the training of what it found take.
 
     Attributes:
@@ -69,7 +73,7 @@ DARTS_RETRAIN = replace(
     auxiliary=0.4,
     augment=replace(_CIFAR, cutout=16),
 )
-DARTS = ImagePreset(
+DARTS = ImageRecipe(
     search=DARTS_SEARCH,
     search_epochs=50,
     warmup_share=0.0,
@@ -90,7 +94,7 @@ PC_DARTS = replace(
 )
 """PC-DARTS on CIFAR-10 (Xu et al., 2020): the first 15 of 50 epochs train weights."""
 
-NASBENCH201 = ImagePreset(
+NASBENCH201 = ImageRecipe(
     search=replace(_SGD, clip=1.0),
     search_epochs=100,
     warmup_share=0.5,
@@ -109,6 +113,8 @@ _QUICK_EPOCHS = (5, 60)
 """About so many steps for search and for retraining, within so few and so many epochs."""
 
 ImageSpace = Literal["darts", "nasbench201"]
+QUICK = "quick"
+"""What is taken unless told otherwise."""
 
 
 def image_recipe(
@@ -119,7 +125,7 @@ def image_recipe(
     colour: bool = True,
     side: int = 32,
     partial: int = 1,
-) -> ImagePreset:
+) -> ImageRecipe:
     """How to search and train on images.
 
     Args:
@@ -151,13 +157,13 @@ def image_recipe(
     return found if colour else _unmirrored(found)
 
 
-def _quick(space: ImageSpace, images: int, augment: Augment) -> ImagePreset:
+def _quick(space: ImageSpace, images: int, augment: Augment) -> ImageRecipe:
     recipe = replace(_SGD, clip=5.0, augment=augment)
     epochs = math.ceil(_QUICK_STEPS / max(1, images // recipe.batch_size))
     least, most = _QUICK_EPOCHS
     epochs = min(most, max(least, epochs))
     darts = space == "darts"
-    return ImagePreset(
+    return ImageRecipe(
         search=recipe,
         search_epochs=epochs,
         warmup_share=0.5,
@@ -172,9 +178,43 @@ def _quick(space: ImageSpace, images: int, augment: Augment) -> ImagePreset:
     )
 
 
-def _unmirrored(preset: ImagePreset) -> ImagePreset:
+def _unmirrored(preset: ImageRecipe) -> ImageRecipe:
     search, retrain = (
         replace(recipe, augment=replace(recipe.augment, flip=False))
         for recipe in (preset.search, preset.retrain)
     )
     return replace(preset, search=search, retrain=retrain)
+
+
+def images_recipe(name: str | None, space: ImageSpace, facts: Facts, partial: int) -> ImageRecipe:
+    """The recipe of this name for the images there are; None for the quick one."""
+    channels, *sides = facts.shape
+    return image_recipe(
+        name or QUICK,  # type: ignore[arg-type]  # it complains about another name
+        space,
+        images=facts.rows,
+        colour=channels == 3,
+        side=min(sides),
+        partial=partial,
+    )
+
+
+def images_preset(space: SpaceSpec, recipe: ImageRecipe, auxiliary: float = 0.0) -> Preset:
+    """All that a search on images takes.
+
+    Args:
+        space: with all its sizes.
+        recipe: how its networks are trained.
+        auxiliary: the weight of the loss of an auxiliary head.
+    """
+    return Preset(
+        space=space,
+        search=replace(recipe.search, auxiliary=0.0, dropout=0.0),
+        search_epochs=recipe.search_epochs,
+        warmup=recipe.warmup_share,
+        retrain=replace(recipe.retrain, auxiliary=auxiliary),
+        retrain_epochs=recipe.retrain_epochs,
+        retrain_seeds=1,
+        finalists=2,
+        threads=None,
+    )

@@ -1,14 +1,18 @@
+"""How networks for several modalities are trained by default: as SM-ShapNAS has it, or quickly."""
+
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
 
 from meritnas.errors import UsageError
+from meritnas.settings.preset import Preset
 from meritnas.settings.recipe import TrainRecipe, default_batch_size
+from meritnas.settings.spec import SpaceSpec
 
 
 @dataclass(frozen=True)
-class FusionPreset:
+class FusionRecipe:
     """All that a search on several modalities and the training of what it found take.
 
     Attributes:
@@ -39,7 +43,7 @@ _ADAM = TrainRecipe(
     dropout=0.2,
     averaging=0.0,
 )
-PAPER = FusionPreset(
+PAPER = FusionRecipe(
     search=replace(_ADAM, dropout=0.0),
     search_epochs=15,
     warmup_share=0.0,
@@ -64,7 +68,7 @@ _SEARCH_EPOCHS = (9, 200)
 _RETRAIN_EPOCHS = (12, 300)
 
 
-def fusion_recipe(name: str, rows: int) -> FusionPreset:
+def fusion_recipe(name: str, rows: int) -> FusionRecipe:
     """The preset of this name.
 
     Args:
@@ -79,7 +83,7 @@ def fusion_recipe(name: str, rows: int) -> FusionPreset:
     steps = max(1, rows // batch)
     most = max(_LEAST_STEPS, _STEPS_A_ROW * rows)
     searched, trained = (math.ceil(min(n, most) / steps) for n in _QUICK_STEPS)
-    return FusionPreset(
+    return FusionRecipe(
         search=replace(_QUICK, batch_size=batch, dropout=0.0),
         search_epochs=min(max(searched, _SEARCH_EPOCHS[0]), _SEARCH_EPOCHS[1]),
         warmup_share=0.2,
@@ -98,3 +102,18 @@ def fusion_cells(name: str, modalities: int) -> int:
     """
     least, most = _QUICK_CELLS
     return _PAPER_CELLS if name == "paper" else min(max(modalities - 1, least), most)
+
+
+def modalities_preset(space: SpaceSpec, recipe: FusionRecipe) -> Preset:
+    """All that a search on several modalities takes, for a space with all its sizes."""
+    return Preset(
+        space=space,
+        search=replace(recipe.search, dropout=0.0),
+        search_epochs=recipe.search_epochs,
+        warmup=recipe.warmup_share,
+        retrain=recipe.retrain,
+        retrain_epochs=recipe.retrain_epochs,
+        retrain_seeds=1,
+        finalists=3,
+        threads=1,
+    )

@@ -1,0 +1,63 @@
+"""The sizes that specs of networks of cells for images have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+from meritnas.errors import whole_number
+from meritnas.families.presets.images import ImageRecipe
+from meritnas.settings.fields import shown
+from meritnas.settings.spec import SpaceSpec
+
+_BY_PRESET = shown(usual="by preset")
+_SIZES = ("channels", "cells", "supernet_channels", "supernet_cells", "partial_channels")
+
+
+@dataclass(frozen=True)
+class CellSizes(SpaceSpec):
+    """Networks of cells and their supernet, which may be smaller.
+
+    Attributes:
+        channels: Of the first cells.
+        cells: In all.
+        supernet_channels: Of the supernet's first cells.
+        supernet_cells: Of the supernet.
+        partial_channels: K of PC-DARTS: operations see 1/K of the supernet's channels.
+    """
+
+    data: ClassVar[str] = "images"
+    networks: ClassVar[str] = "networks for images"
+    channels_in_parts: ClassVar[bool] = True
+
+    channels: int | None = field(default=None, metadata=_BY_PRESET)
+    cells: int | None = field(default=None, metadata=_BY_PRESET)
+    supernet_channels: int | None = field(default=None, metadata=_BY_PRESET)
+    supernet_cells: int | None = field(default=None, metadata=_BY_PRESET)
+    partial_channels: int | None = field(default=None, metadata=shown(usual="by strategy"))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in _SIZES:
+            value = getattr(self, name)
+            if value is not None:
+                whole_number(name, value, 1)
+
+    def sized(self, recipe: ImageRecipe) -> Self:
+        """The same with all sizes, those that are open as the recipe has them."""
+        usual = {
+            "channels": recipe.channels,
+            "cells": recipe.cells,
+            "supernet_channels": recipe.supernet_channels,
+            "supernet_cells": recipe.supernet_cells,
+            "partial_channels": recipe.partial,
+        }
+        return replace(
+            self, **{name: usual[name] for name in _SIZES if getattr(self, name) is None}
+        )
+
+    def supernet(self, family: Any, seed: int) -> Any:
+        """Fresh shared weights, as large as this spec says."""
+        return family.supernet(
+            seed, self.supernet_channels, self.supernet_cells, self.partial_channels or 1
+        )

@@ -1,0 +1,64 @@
+"""Networks as graphs, for whoever draws them or tells them in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PLACES = ("1st", "2nd")
+"""Of the inputs of an operation; its cell calls its own inputs x and y, in any order."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of a drawn network.
+
+    Attributes:
+        name: what others call it.
+        reads: (name of a node before, what is done to it, "" for nothing).
+        joined: how what it reads becomes one, if not by a sum: an operation or `mean`.
+    """
+
+    name: str
+    reads: tuple[tuple[str, str], ...]
+    joined: str = ""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A cell or a network as a graph whose nodes come in order.
+
+    Attributes:
+        title: what it is.
+        inputs: names of what comes in.
+        nodes: every one reads inputs and nodes before it.
+    """
+
+    title: str
+    inputs: tuple[str, ...]
+    nodes: tuple[Node, ...]
+
+
+def node_name(number: int) -> str:
+    """What the node of a cell is called that has this number."""
+    return f"node {number}"
+
+
+def drawing_lines(drawing: Drawing) -> list[str]:
+    """A graph in words, a node a line: `node 2 = conv3x3(node 0) + skip(node 1)`."""
+    lines = [f"{name} (comes in)" for name in drawing.inputs]
+    for node in drawing.nodes:
+        parts = [
+            f"{operation}({source})" if operation else source for source, operation in _of(node)
+        ]
+        if not node.joined:
+            lines.append(f"{node.name} = {' + '.join(parts) or '0'}")
+        else:
+            lines.append(f"{node.name} = {node.joined}({', '.join(parts)})")
+    return lines
+
+
+def _of(node: Node) -> list[tuple[str, str]]:
+    """What a node reads; which input is the first of an operation goes without saying."""
+    if node.joined:
+        return [(source, "" if label in PLACES else label) for source, label in node.reads]
+    return list(node.reads)

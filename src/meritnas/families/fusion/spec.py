@@ -1,0 +1,137 @@
+"""Which networks for several modalities are searched, written down without torch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args
+
+from meritnas.errors import SpaceError, UsageError, whole_number
+from meritnas.families.presets.modalities import fusion_cells, fusion_recipe, modalities_preset
+from meritnas.plugins import importable_name, is_own, load_own
+from meritnas.settings.fields import shown
+from meritnas.settings.preset import Facts, Preset
+from meritnas.settings.spec import SpaceSpec
+from meritnas.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from meritnas.families.fusion.family import FusionSpace
+
+Operations = Literal["all", "normal", "sparse", "bm-nas"]
+
+CONV = "conv"
+"""The name of the small backbone for images."""
+
+_BY_PRESET = shown(usual="by preset")
+
+
+class FusionInputs(Protocol):
+    """What comes into networks for several modalities."""
+
+    @property
+    def modalities(self) -> Mapping[str, Sequence[tuple[int, ...]]]:
+        """The shapes of each modality's features, by its name."""
+        ...
+
+    @property
+    def pictures(self) -> Sequence[str]:
+        """The modalities that are pictures, which have a small backbone unless told otherwise."""
+        ...
+
+
+@dataclass(frozen=True)
+class Fusion(SpaceSpec):
+    """Networks for several modalities: which features to join, and by which operations.
+
+    Attributes:
+        channels: Of every joined state.
+        length: Positions of every joined state.
+        cells: In all.
+        steps: Inner steps of a fusion cell.
+        operations: What steps choose from: all, normal, sparse or bm-nas.
+        shared: Both inputs of a cell are one mixture while searching.
+        unimodal_only: Cells join features only, not what earlier cells gave.
+        new_inputs: Each cell reads a feature that no cell before it reads, while there is one.
+        sparsity: lambda_1 of sparse operations.
+        backbones: Networks that read a modality first and are trained along, by its name: conv,
+            or what makes one, module:function.
+    """
+
+    name: ClassVar[str] = "fusion"
+    data: ClassVar[str] = "modalities"
+    networks: ClassVar[str] = "fusion networks"
+
+    channels: int | None = field(default=None, metadata=_BY_PRESET)
+    length: int | None = field(default=None, metadata=_BY_PRESET)
+    cells: int | None = field(default=None, metadata=_BY_PRESET)
+    steps: int = 1
+    operations: Operations = field(default="all", metadata=shown(metavar="NAME"))
+    shared: bool = False
+    unimodal_only: bool = False
+    new_inputs: bool = True
+    sparsity: float = 0.1
+    backbones: Mapping[str, str] = field(
+        default_factory=dict, hash=False, metadata=shown(flag="backbone", metavar="NAME=BACKBONE")
+    )
+
+    def __post_init__(self) -> None:
+        if self.operations not in get_args(Operations):
+            raise SpaceError(
+                f"operations must be {', '.join(get_args(Operations))} or a list of names, got "
+                f"'{self.operations}';{did_you_mean(str(self.operations), get_args(Operations))}"
+            )
+        super().__post_init__()
+        for name in ("channels", "length", "cells", "steps"):
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name), 1)
+        if not 0 <= self.sparsity < math.inf:
+            raise UsageError(f"sparsity must be at least 0 and finite, got {self.sparsity}")
+        named = {each: importable_name(own, "backbone") for each, own in self.backbones.items()}
+        object.__setattr__(self, "backbones", named)
+
+    def preset(self, name: str | None, facts: Facts, partial_channels: int) -> Preset:
+        """As SM-ShapNAS has it on MM-IMDB, or quickly."""
+        del partial_channels
+        chosen = name or "quick"
+        recipe = fusion_recipe(chosen, facts.rows)
+        usual = {"channels": recipe.channels, "length": recipe.length}
+        usual["cells"] = fusion_cells(chosen, facts.parts)
+        open_sizes = {size: n for size, n in usual.items() if getattr(self, size) is None}
+        return modalities_preset(self.with_options(**open_sizes), recipe)
+
+    def build(self, inputs: FusionInputs, outputs: int, limits: Mapping[str, int]) -> FusionSpace:
+        """Networks for such modalities; pictures have a small backbone unless given another."""
+        from meritnas.families.fusion.family import fusion_space
+
+        del limits
+        sizes = {name: getattr(self, name) for name in ("channels", "length", "cells")}
+        given = {name: _backbone(own) for name, own in self.backbones.items()}
+        return fusion_space(
+            inputs.modalities,
+            outputs,
+            steps=self.steps,
+            operations=self.operations,
+            shared=self.shared,
+            unimodal_only=self.unimodal_only,
+            new_inputs=self.new_inputs,
+            backbones={**dict.fromkeys(inputs.pictures, CONV), **given},
+            l1=self.sparsity,
+            **{name: size for name, size in sizes.items() if size is not None},
+        )
+
+    def of_architecture(self, text: str) -> Self:
+        """Cells and steps as the text has them, where nobody gave others; any inputs."""
+        cells = text.split("+")
+        steps = len(cells[0].split(";"))
+        return replace(
+            self,
+            cells=self.cells or len(cells),
+            steps=steps if self.steps == 1 else self.steps,
+            new_inputs=False,
+        )
+
+
+def _backbone(name: str) -> Any:
+    """What makes a network that is trained along; `conv` and the like by name."""
+    return load_own(name, "backbone") if is_own(name) else name

@@ -1,0 +1,91 @@
+"""Spaces of a user's own: a function that makes a family, as a spec."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, make_dataclass
+from functools import cache
+from typing import Any, ClassVar, cast
+
+from meritnas.errors import UsageError
+from meritnas.families.presets.images import images_preset, images_recipe
+from meritnas.families.presets.modalities import fusion_recipe, modalities_preset
+from meritnas.families.presets.tables import tables_preset
+from meritnas.families.presets.texts import texts_preset, texts_recipe
+from meritnas.plugins import load_own
+from meritnas.settings.preset import Facts, Preset
+from meritnas.settings.spec import SpaceSpec
+
+
+@dataclass(frozen=True)
+class OwnSpace(SpaceSpec):
+    """Networks that a function of the user's makes.
+
+    The function takes what the networks read and how many numbers they give, and returns a
+    `Family`. Each such function has a class of its own (`own_space`), whose fields are the
+    function's keyword-only parameters.
+    """
+
+    make: ClassVar[Callable[..., Any]]
+    networks: ClassVar[str] = "networks of your own"
+    costs: ClassVar[tuple[str, ...]] = ("params", "params-paper", "flops", "size", "latency")
+    channels_in_parts: ClassVar[bool] = True
+
+    def preset(self, name: str | None, facts: Facts, partial_channels: int) -> Preset:
+        """What built-in spaces get on such data."""
+        if facts.kind == "images":
+            return images_preset(self, images_recipe(name, "darts", facts, partial_channels))
+        if facts.kind == "text":
+            return texts_preset(self, texts_recipe(name, facts))
+        if facts.kind == "modalities":
+            return modalities_preset(self, fusion_recipe(name or "quick", facts.rows))
+        return tables_preset(self, name, facts)
+
+    def build(self, inputs: Any, outputs: int, limits: Mapping[str, int]) -> Any:
+        """What the function makes of these inputs and outputs."""
+        from meritnas.families.family import Family
+
+        del limits
+        found = type(self).make(inputs, outputs, **self.options())
+        if not isinstance(found, Family):
+            raise UsageError(
+                f"{self.name} must make a space, a meritnas Family, got a {type(found).__name__}"
+            )
+        return found
+
+
+def own_space(name: str) -> type[SpaceSpec]:
+    """The spec of `module:function`, or the user's own spec that is `module:Class`."""
+    found: Any = load_own(name, "space")
+    if isinstance(found, type) and issubclass(found, SpaceSpec):
+        return found
+    return _spec_of(name, found)
+
+
+@cache
+def _spec_of(name: str, function: Any) -> type[OwnSpace]:
+    names = {p.name for p in inspect.signature(function).parameters.values() if _is_option(p)}
+    # Types are looked at where there are options only: they may be names that exist for mypy only.
+    signature = inspect.signature(function, eval_str=bool(names))
+    options = [
+        (each.name, each.annotation, field(default=_default(each)))
+        for each in signature.parameters.values()
+        if each.name in names
+    ]
+    own = {
+        "__doc__": inspect.getdoc(function) or "",
+        "__module__": function.__module__,
+        "name": name,
+        "make": staticmethod(function),
+    }
+    made = make_dataclass("OwnSpace", options, bases=(OwnSpace,), namespace=own, frozen=True)
+    return cast("type[OwnSpace]", made)
+
+
+def _is_option(parameter: inspect.Parameter) -> bool:
+    return parameter.kind is inspect.Parameter.KEYWORD_ONLY
+
+
+def _default(parameter: inspect.Parameter) -> Any:
+    return None if parameter.default is parameter.empty else parameter.default

@@ -1,0 +1,92 @@
+"""A language model with one recurrent cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from meritnas.families.recurrent.cell import ACTIVATIONS, NONE, Cell, Edge
+
+_WORDS_SPREAD = 0.1
+_MAPS_SPREAD = 0.04
+
+
+class Language(nn.Module):
+    """Embedding, the input's maps and the output layer: what all cells of a space have."""
+
+    def __init__(self, vocabulary: int, width: int) -> None:
+        super().__init__()
+        self.width = width
+        self.words = nn.Embedding(vocabulary, width)
+        nn.init.uniform_(self.words.weight, -_WORDS_SPREAD, _WORDS_SPREAD)
+        self.from_words = make_map(width, 2 * width)
+        self.from_state = make_map(width, 2 * width)
+        self.output = nn.Linear(width, vocabulary)
+        for param in self.output.parameters():
+            nn.init.uniform_(param, -_WORDS_SPREAD, _WORDS_SPREAD)
+
+
+class RecurrentNetwork(Language):
+    """A language model with one recurrent cell.
+
+    Args:
+        vocabulary: how many words there are.
+        width: of embeddings, state and nodes.
+        edges: (node, source) of each edge.
+        names: the activation of each edge; `none` for an edge that is not there.
+        dropout: the rate on embeddings and on the cell's outputs while training.
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        width: int,
+        edges: Sequence[tuple[int, int]],
+        names: Sequence[str],
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(vocabulary, width)
+        self._edges = tuple(edges)
+        self._names = tuple(names)
+        present = [i for i, name in enumerate(names) if name != NONE]
+        self.gates = nn.ModuleDict({str(i): make_map(width, width) for i in present})
+        self.maps = nn.ModuleDict(
+            {str(i): make_map(width, width) for i in present if ACTIVATIONS[names[i]] is not None}
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Words [n, steps] from a fresh state -> scores [n, steps, vocabulary] of what follows."""
+        return self.advance(inputs)[0]
+
+    def advance(self, inputs: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """(scores [n, steps, vocabulary], the state [n, width] after the last word)."""
+        words = self.dropout(self.words(inputs))
+        if state is None:
+            state = words.new_zeros(len(inputs), self.width)
+        outputs, state = self._cell().run(words, state)
+        return self.output(self.dropout(outputs)), state
+
+    def _cell(self) -> Cell:
+        edges = [
+            Edge(
+                node,
+                source,
+                ((self._names[i], None),),
+                self.get_parameter(f"gates.{i}.weight"),
+                self.get_parameter(f"maps.{i}.weight") if str(i) in self.maps else None,
+            )
+            for i, (node, source) in enumerate(self._edges)
+            if self._names[i] != NONE
+        ]
+        count = max(node for node, _ in self._edges)
+        present = [sum(edge.node == number for edge in edges) for number in range(1, count + 1)]
+        return Cell(count, edges, present, self.from_words.weight, self.from_state.weight)
+
+
+def make_map(inputs: int, outputs: int) -> nn.Linear:
+    """A map without bias, as small as AdvantageNAS begins with."""
+    linear = nn.Linear(inputs, outputs, bias=False)
+    nn.init.uniform_(linear.weight, -_MAPS_SPREAD, _MAPS_SPREAD)
+    return linear

@@ -1,0 +1,56 @@
+"""Which language models are searched, written down without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from meritnas.errors import whole_number
+from meritnas.families.presets.texts import texts_preset, texts_recipe
+from meritnas.settings.fields import shown
+from meritnas.settings.preset import Facts, Preset
+from meritnas.settings.spec import SpaceSpec
+
+if TYPE_CHECKING:
+    from meritnas.families.recurrent.family import RecurrentSpace
+
+
+@dataclass(frozen=True)
+class Recurrent(SpaceSpec):
+    """Language models: which activation on each edge of the recurrent cell.
+
+    Attributes:
+        width: Of embeddings, state and nodes.
+        nodes: Of the recurrent cell.
+        predecessors: 1 for one edge into each node.
+    """
+
+    name: ClassVar[str] = "recurrent"
+    data: ClassVar[str] = "text"
+    networks: ClassVar[str] = "language models"
+
+    width: int | None = field(default=None, metadata=shown(usual="by preset"))
+    nodes: int = 3
+    predecessors: int | None = field(default=None, metadata=shown(usual="all edges"))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.width is not None:
+            whole_number("width", self.width, 1)
+        whole_number("nodes", self.nodes, 1)
+
+    def preset(self, name: str | None, facts: Facts, partial_channels: int) -> Preset:
+        """As AdvantageNAS has it on Penn Treebank, or quickly."""
+        del partial_channels
+        recipe = texts_recipe(name, facts)
+        width = recipe.width if self.width is None else self.width
+        return texts_preset(replace(self, width=width), recipe)
+
+    def build(self, inputs: Any, outputs: int, limits: Mapping[str, int]) -> RecurrentSpace:
+        """Models of so many words; what comes in are words, too."""
+        from meritnas.families.recurrent.family import recurrent_space
+
+        del inputs, limits
+        sizes = {} if self.width is None else {"width": self.width}
+        return recurrent_space(outputs, nodes=self.nodes, predecessors=self.predecessors, **sizes)

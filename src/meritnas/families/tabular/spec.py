@@ -1,0 +1,90 @@
+"""Which networks for tables are searched, written down without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from meritnas.errors import UsageError, whole_number
+from meritnas.families.presets.tables import tables_preset
+from meritnas.families.tabular.widths import PAPER_WIDTHS, Widths, checked_widths
+from meritnas.settings.fields import shown
+from meritnas.settings.preset import Facts, Preset
+from meritnas.settings.spec import SpaceSpec
+
+if TYPE_CHECKING:
+    from meritnas.data.tables.inputs import TableInputs
+    from meritnas.families.tabular.family import TabularSpace
+
+
+@dataclass(frozen=True)
+class Tabular(SpaceSpec):
+    """Feed-forward networks for tables: which width for each hidden layer.
+
+    Attributes:
+        layers: Hidden layers.
+        widths: What layers choose from: "8,16,32", or for each layer "8,16;16,32,64".
+        embedding: Width of every category's embedding.
+        widest: Most that the rule for embeddings may give.
+    """
+
+    name: ClassVar[str] = "tabular"
+    data: ClassVar[str] = "table"
+    networks: ClassVar[str] = "networks for tables"
+    costs: ClassVar[tuple[str, ...]] = ("params", "params-paper", "flops", "size", "latency")
+
+    layers: int = 3
+    widths: Widths = field(
+        default=PAPER_WIDTHS, metadata=shown(metavar="LIST", usual="20 sizes from 8 to 512")
+    )
+    embedding: int | None = field(default=None, metadata=shown(usual="by number of categories"))
+    widest: int | None = field(
+        default=None, metadata=shown(usual="what limits leave room for", hidden=True)
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "widths", checked_widths(self.widths, self.layers))
+        for name in ("embedding", "widest"):
+            value = getattr(self, name)
+            if value is not None:
+                whole_number(name, value, 1)
+
+    def preset(self, name: str | None, facts: Facts, partial_channels: int) -> Preset:
+        """By the table's size."""
+        del partial_channels
+        return tables_preset(self, name, facts)
+
+    def build(self, inputs: TableInputs, outputs: int, limits: Mapping[str, int]) -> TabularSpace:
+        """Networks for such columns; embeddings leave a limit on weights to the layers."""
+        from meritnas.data.tables.inputs import WIDEST_EMBEDDING
+        from meritnas.families.tabular.embedding_room import narrowed
+        from meritnas.families.tabular.family import tabular_space
+
+        widest = WIDEST_EMBEDDING if self.widest is None else self.widest
+        columns = replace(inputs, embedding=self.embedding, widest=widest)
+        family = tabular_space(columns, outputs, self.layers, self.widths)
+        return family if self.widest is not None else narrowed(family, limits)
+
+    def most_codes(self, family: TabularSpace, limits: Mapping[str, int]) -> int | None:
+        """Fewer categories where embeddings take too much of what the limits allow."""
+        from meritnas.families.tabular.embedding_room import most_categories
+
+        return most_categories(family, limits)
+
+    def of_architecture(self, text: str) -> Self:
+        """Layers and widths as the text has them, where both are at their defaults."""
+        usual = Tabular()
+        if (self.layers, self.widths) != (usual.layers, usual.widths):
+            return self
+        widths = tuple((_width(part.strip()),) for part in text.strip().split("-"))
+        return replace(self, layers=len(widths), widths=widths)
+
+
+def _width(text: str) -> int:
+    if not text.isdigit():
+        raise UsageError(
+            f"an architecture for a table is written like 32-144-24, got '{text}' in it"
+        )
+    return int(text)
