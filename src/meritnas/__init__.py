@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from meritnas.version import __version__
 
 if TYPE_CHECKING:
-    from meritnas.api import explain, resume, retrain, search, train
+    from meritnas.api import explain, explain_modalities, resume, retrain, search, train
     from meritnas.comparison.comparison import Comparison, compare
     from meritnas.credit.shapley import ShapleyValues, shapley_values
     from meritnas.data.tables.inputs import TableInputs
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     )
     from meritnas.estimators.fusion import NASFusionClassifier
     from meritnas.estimators.tables import NASClassifier, NASRegressor
-    from meritnas.explanation.network_credit import NetworkExplanation
+    from meritnas.explanation.modalities import ModalityExplanation
+    from meritnas.explanation.network import NetworkExplanation
     from meritnas.exporting.export import export
     from meritnas.families.darts.family import DartsSpace, darts_space
     from meritnas.families.fusion.family import FusionSpace, fusion_space
@@ -48,8 +49,7 @@ if TYPE_CHECKING:
     from meritnas.families.recurrent.family import RecurrentSpace, recurrent_space
     from meritnas.families.tabular.family import PAPER_WIDTHS, TabularSpace, tabular_space
     from meritnas.prediction.predictor import Predictor, load_predictor
-    from meritnas.run.modality_explanation import ModalityExplanation, explain_modalities
-    from meritnas.run.result import SearchResult
+    from meritnas.result import SearchResult
     from meritnas.space.architecture import Architecture
 
 __all__ = [
@@ -97,12 +97,12 @@ __all__ = [
 ]
 
 _MODULES = {
-    "meritnas.api": ("explain", "resume", "retrain", "search", "train"),
-    "meritnas.explanation.network_credit": ("NetworkExplanation",),
+    "meritnas.api": ("explain", "explain_modalities", "resume", "retrain", "search", "train"),
+    "meritnas.explanation.network": ("NetworkExplanation",),
     "meritnas.prediction.predictor": ("Predictor", "load_predictor"),
     "meritnas.comparison.comparison": ("Comparison", "compare"),
     "meritnas.credit.shapley": ("ShapleyValues", "shapley_values"),
-    "meritnas.run.modality_explanation": ("ModalityExplanation", "explain_modalities"),
+    "meritnas.explanation.modalities": ("ModalityExplanation",),
     "meritnas.errors": (
         "DataError",
         "InfeasibleError",
@@ -119,7 +119,7 @@ _MODULES = {
     "meritnas.families.nasbench201.benchmark": ("NASBench201Table", "nasbench201_table"),
     "meritnas.data.tables.inputs": ("TableInputs",),
     "meritnas.families.tabular.family": ("PAPER_WIDTHS", "TabularSpace", "tabular_space"),
-    "meritnas.run.result": ("SearchResult",),
+    "meritnas.result": ("SearchResult",),
     "meritnas.estimators.tables": ("NASClassifier", "NASRegressor"),
     "meritnas.estimators.fusion": ("NASFusionClassifier",),
     "meritnas.space.architecture": ("Architecture",),

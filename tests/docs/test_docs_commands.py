@@ -20,7 +20,7 @@ from PIL import Image
 from typer.main import get_command
 
 from meritnas.cli.main import main, make_app
-from meritnas.explanation import network_credit
+from meritnas.explanation import network as network_credit
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])

@@ -13,7 +13,7 @@ from meritnas import DataError, NASFusionClassifier, UsageError
 from meritnas.estimators import fusion
 from meritnas.families.presets import modalities as fusion_recipes
 from meritnas.run.job import Job, Listener, start
-from meritnas.run.result import SearchResult
+from meritnas.result import SearchResult
 from meritnas.store.run_store import RunStore
 
 TINY = {

@@ -58,7 +58,7 @@ def test_what_changes_nothing_is_worth_exactly_nothing(cells: Path) -> None:
 def test_rounding_is_told_from_small_values(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.array([0.25, -2e-18])
     monkeypatch.setattr(
-        "meritnas.explanation.network_credit._values",
+        "meritnas.explanation.network._values",
         lambda *_: (values, values - 1e-17, values + 1e-6, 0.5),
     )
     first, second = explained(table, "8-16-4").parts

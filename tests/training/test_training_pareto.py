@@ -18,7 +18,7 @@ from meritnas.data.tables.bundle import make_bundle
 from meritnas.data.tables.source import load_source
 from meritnas.engine import loop
 from meritnas.families.tabular.family import tabular_space
-from meritnas.run.result import SearchResult
+from meritnas.result import SearchResult
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.store.run_store import RunStore
 from meritnas.training.race import Race

@@ -1,12 +1,14 @@
-"""The command `meritnas`: all its commands put together."""
+"""The program `meritnas`: all commands together."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from meritnas.cli.chosen import Chosen, arguments_to_complete, find_chosen
 from meritnas.cli.commands.columns import columns
 from meritnas.cli.commands.compare import make_compare
 from meritnas.cli.commands.explain import explain
@@ -14,32 +16,47 @@ from meritnas.cli.commands.export import export
 from meritnas.cli.commands.list import make_list
 from meritnas.cli.commands.predict import predict
 from meritnas.cli.commands.report import report
-from meritnas.cli.commands.retrain import retrain
-from meritnas.cli.commands.search import search
+from meritnas.cli.commands.retrain import make_retrain
+from meritnas.cli.commands.search import make_search
 from meritnas.cli.commands.show import show
+from meritnas.cli.exit_codes import BAD_INPUT
+from meritnas.cli.messages import say_error
+from meritnas.cli.request import check_flags
+from meritnas.errors import MeritNASError
 from meritnas.version import __version__
+
+_WITH_SETTINGS = ("search", "retrain", "compare")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command `meritnas`; always ends with SystemExit."""
-    make_app()(args=arguments, prog_name="meritnas")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = arguments_to_complete() or given
+    chosen = Chosen()
+    if any(word in _WITH_SETTINGS for word in words[:2]):
+        try:
+            chosen = find_chosen(words)
+            check_flags(given, chosen)
+        except MeritNASError as error:
+            say_error(str(error))
+            raise SystemExit(BAD_INPUT) from error
+    make_app(chosen)(args=given, prog_name="meritnas")
 
 
-def make_app() -> typer.Typer:
-    """All commands together."""
+def make_app(chosen: Chosen) -> typer.Typer:
+    """All commands together, with the flags that the space and the strategy have."""
     app = typer.Typer(
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_about)
-    app.command()(search)
-    app.command()(retrain)
+    app.command()(make_search(chosen))
+    app.command()(make_retrain(chosen))
     app.command()(predict)
     app.command()(columns)
     app.command()(explain)
-    app.command()(make_compare())
+    app.command()(make_compare(chosen))
     app.command()(export)
     app.command()(report)
     app.command()(show)

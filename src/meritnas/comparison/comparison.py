@@ -1,8 +1,11 @@
+"""Several strategies on the same data, with the same budget and the same seeds."""
+
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +13,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from meritnas.api import Given, nobody, resume, search
+from meritnas.api import Given, nobody, resume, search, search_request
 from meritnas.errors import StoreError, UsageError, whole_number
-from meritnas.prepare.preparation import AnyData
 from meritnas.report.charts.comparison_figure import comparison_file
+from meritnas.settings.request import Request
+from meritnas.settings.spec import StrategySpec
 from meritnas.store.run_store import RunStore, write_whole
 from meritnas.strategy.catalogue import strategy_spec
 
@@ -33,7 +37,8 @@ class Comparison:
 
     Attributes:
         metric: what scores are.
-        runs: a row for each search: strategy, seed, score, params, passes, seconds, architecture.
+        runs: a row for each search: strategy (with its options), seed, score, params, passes,
+            seconds, architecture.
         table: a row for each strategy, the best first: mean score, spread, mean rank over seeds,
             p (that it is as good as the best: paired t-test over seeds, Holm's correction), passes
             through the supernet, seconds.
@@ -65,47 +70,94 @@ class Comparison:
         }
 
 
+RunOne = Callable[[StrategySpec, int, Path], dict[str, Any]]
+"""(strategy, seed, folder) -> the summary of a new run."""
+
+
 def compare(
     data: Given,
     target: str | None = None,
     *,
-    strategies: Sequence[str],
+    strategies: Sequence[str | StrategySpec],
     seeds: int = 3,
     out: str | Path,
     listen: Listener = nobody,
-    **settings: Any,
+    **same: Any,
 ) -> Comparison:
     """Run several strategies under equal conditions; the same call goes on where it was.
 
     Args:
-        data: as for `search`.
-        target: as for `search`.
-        strategies: their names.
-        seeds: how many; every strategy gets the seeds 0, 1, ...
-        out: the folder for all runs. Runs in it that have ended are taken as they are, others go
+        data: as for `search`; all strategies see the same rows in the same parts.
+        target: the column to predict.
+        strategies: their names, or specs: `[Tabnas(), Tabnas(sampling="rejection"), "random"]`.
+        seeds: how many runs each strategy has, with the seeds 0, 1, ...
+        out: a folder for all runs; runs in it that are finished are taken as they are, others go
             on; it must have been made by the same comparison.
         listen: called with every event.
-        settings: all else that `search` takes, the same for all.
+        same: all else that `search` takes, the same for all.
     """
-    names = list(dict.fromkeys(strategies))
-    if len(names) < 2:
-        raise UsageError(f"a comparison takes at least 2 strategies, got {', '.join(names)}")
-    count = whole_number("seeds", seeds, 1)
     for given in ("strategy", "seed"):
-        if settings.get(given) is not None:
+        if same.get(given) is not None:
             raise UsageError(f"{given} is what a comparison goes through; leave it out")
-    for name in names:
-        strategy_spec(name, settings.get("strategy_options") or {})
-    folder = Path(out)
-    _remember(folder, data, target, settings)
+
+    def run_one(spec: StrategySpec, seed: int, run: Path) -> dict[str, Any]:
+        found = search(data, target, strategy=spec, seed=seed, out=run, listen=listen, **same)
+        return found.summary
+
+    asked = {name: value for name, value in same.items() if value is not None}
+    specs = [strategy_spec(one) for one in strategies]
+    return _compare(data, target, specs, seeds, Path(out), listen, asked, run_one)
+
+
+def compare_requests(
+    data: Given,
+    target: str | None,
+    request: Request,
+    specs: Sequence[StrategySpec],
+    seeds: int,
+    out: Path,
+    listen: Listener,
+) -> Comparison:
+    """The same by what a request asks for, but for its strategy and its seed."""
+
+    def run_one(spec: StrategySpec, seed: int, run: Path) -> dict[str, Any]:
+        one = replace(request, strategy=spec, seed=seed)
+        return search_request(data, target, one, run, listen).summary
+
+    asked = {**asdict(request), "strategy": None, "seed": None}
+    return _compare(data, target, specs, seeds, out, listen, asked, run_one)
+
+
+def label_of(spec: StrategySpec) -> str:
+    """A strategy with the options that are not as usual: `tabnas(sampling=rejection)`."""
+    options = ",".join(f"{name}={value}" for name, value in spec.options().items())
+    return f"{spec.name}({options})" if options else spec.name
+
+
+def _compare(
+    data: Given,
+    target: str | None,
+    specs: Sequence[StrategySpec],
+    seeds: int,
+    folder: Path,
+    listen: Listener,
+    asked: Mapping[str, Any],
+    run_one: RunOne,
+) -> Comparison:
+    labelled = {label_of(spec): spec for spec in specs}
+    if len(labelled) < 2:
+        raise UsageError(f"a comparison takes at least 2 strategies, got {', '.join(labelled)}")
+    count = whole_number("seeds", seeds, 1)
+    _remember(folder, data, target, asked)
     rows = []
     for seed in range(count):
-        for number, name in enumerate(names):
-            run = seed * len(names) + number + 1
-            told = {"strategy": name, "seed": seed, "run": run, "runs": count * len(names)}
+        for number, (label, spec) in enumerate(labelled.items()):
+            run = seed * len(labelled) + number + 1
+            told = {"strategy": label, "seed": seed, "run": run, "runs": count * len(labelled)}
             listen({"kind": "compare", **told})
-            summary = _run(folder / f"{name}-{seed}", data, target, name, seed, listen, settings)
-            rows.append(_row(summary, folder / f"{name}-{seed}"))
+            place = folder / f"{re.sub(r'[^A-Za-z0-9_.=,()-]', '-', label)}-{seed}"
+            summary = _run(place, data, spec, seed, listen, run_one)
+            rows.append(_row(summary, label, place))
     found = _compared(pd.DataFrame(rows), folder)
     plain = found.to_json()
     write_whole(folder / "comparison.json", lambda path: path.write_text(json.dumps(plain)))
@@ -114,15 +166,15 @@ def compare(
     return found
 
 
-def _remember(folder: Path, data: Any, target: str | None, settings: Mapping[str, Any]) -> None:
+def _remember(folder: Path, data: Any, target: str | None, asked: Mapping[str, Any]) -> None:
     """Keep what was asked for, or check that it is the same as before."""
     where = str(Path(data).expanduser().resolve()) if _is_path(data) else None
-    asked = {
+    remembered = {
         "data": str(data) if where is None and isinstance(data, str) else where,
         "target": target,
-        "settings": {name: value for name, value in settings.items() if value is not None},
+        "settings": {name: value for name, value in asked.items() if value is not None},
     }
-    plain = json.loads(json.dumps(asked, default=str))
+    plain = json.loads(json.dumps(remembered, default=str))
     plan = folder / _PLAN
     if plan.exists():
         if _read_plan(plan) != plain:
@@ -152,27 +204,20 @@ def _is_path(data: Any) -> bool:
 
 
 def _run(
-    run: Path,
-    data: Any,
-    target: str | None,
-    strategy: str,
-    seed: int,
-    listen: Listener,
-    settings: Mapping[str, Any],
+    run: Path, data: Any, spec: StrategySpec, seed: int, listen: Listener, run_one: RunOne
 ) -> dict[str, Any]:
     if (run / "result.json").exists() and (run / "model.safetensors").exists():
         return {**RunStore.open(run).read_json("result.json", *_RESULT), "run": str(run)}
     if (run / "config.json").exists():
-        memory: AnyData | None = None if _is_path(data) or isinstance(data, str) else data
+        memory = None if _is_path(data) or isinstance(data, str) else data
         return resume(run, memory, listen).summary
-    found = search(data, target, strategy=strategy, seed=seed, out=run, listen=listen, **settings)
-    return found.summary
+    return run_one(spec, seed, run)
 
 
-def _row(summary: Mapping[str, Any], run: Path) -> dict[str, Any]:
+def _row(summary: Mapping[str, Any], label: str, run: Path) -> dict[str, Any]:
     metric = next(iter(summary["test"]))
     return {
-        "strategy": summary["strategy"],
+        "strategy": label,
         "seed": int(summary["seed"]),
         "metric": metric,
         "score": float(summary["test"][metric]),

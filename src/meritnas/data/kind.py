@@ -130,6 +130,8 @@ class DataKind(Protocol):
     """What is searched unless told otherwise."""
     strategy: str
     """How it is searched unless told otherwise."""
+    by_looks: bool = True
+    """Whether files of this kind are recognised; others have to be asked for by their space."""
     least_judged_rows: int
     """Architectures are judged on at least so many rows; more cost little more here."""
 

@@ -1,34 +1,34 @@
+"""A search at its first step: supernet, streams of data, strategy and plan put together."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from meritnas.data.bundle import AnyBundle
+from meritnas.data.bundle import Bundle
+from meritnas.data.kinds import kind_of
 from meritnas.data.stream import BatchStream, make_stream
 from meritnas.data.task import Task
 from meritnas.engine.ladder import ladder
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan, make_plan
 from meritnas.families.family import Family
-from meritnas.prepare.setup import Ground, spec_of
+from meritnas.prepare.ground import Ground
 from meritnas.settings.settings import SearchSettings
 from meritnas.space.architecture import Architecture
-from meritnas.strategy.catalogue import strategy_spec
 from meritnas.strategy.problem import Problem
 from meritnas.strategy.strategy import Strategy
 from meritnas.strategy.turns import AFTER_WEIGHTS
 from meritnas.supernet.probe import Probe
 from meritnas.supernet.supernet import Supernet, module_of
 
-_LEAST_JUDGED_ROWS = 256
-"""Rewards from few rows are mostly noise, and this many cost little more than 32."""
-
 
 def make_supernet(settings: SearchSettings, family: Family) -> Supernet:
     """Fresh shared weights, on the device of the search."""
-    supernet: Supernet = spec_of(settings).supernet(family, settings.seed)
+    supernet: Supernet = settings.space.supernet(family, settings.seed)
     module_of(supernet).to(settings.device)
     return supernet
 
@@ -36,7 +36,7 @@ def make_supernet(settings: SearchSettings, family: Family) -> Supernet:
 def make_search(
     settings: SearchSettings,
     ground: Ground,
-    bundle: AnyBundle,
+    bundle: Bundle[Any],
     plan: Plan | None,
     weight_steps: int,
 ) -> Search:
@@ -52,19 +52,18 @@ def make_search(
     recipe = settings.recipe
     supernet = make_supernet(settings, ground.searched)
     train = make_stream(bundle.train, recipe.batch_size, settings.seed, recipe.augment)
-    judged_rows = recipe.batch_size
-    if settings.cells is None and settings.text is None:
-        judged_rows = max(judged_rows, _LEAST_JUDGED_ROWS)
+    judged_rows = max(recipe.batch_size, kind_of(bundle.encoder).least_judged_rows)
     valid = BatchStream(bundle.valid, judged_rows, settings.seed + 1)
     task = bundle.task
     probe = Probe(supernet, task.loss, train, valid, bundle.valid, task.score)
     steps = plan.weight_steps if plan else weight_steps
     strategy, usual = strategy_and_plan(settings, ground, task, probe, steps)
-    chosen = plan or usual
     rng = np.random.default_rng([settings.seed, 0])
     rungs = ladder(ground.searched, settings.limits) if settings.pareto else ()
     price = partial(_price, ground.searched, settings.limits)
-    return Search(supernet, probe, strategy, recipe, chosen, rng, rungs, settings.seed, price)
+    return Search(
+        supernet, probe, strategy, recipe, plan or usual, rng, rungs, settings.seed, price
+    )
 
 
 def strategy_and_plan(
@@ -86,7 +85,7 @@ def strategy_and_plan(
         task.chance_loss,
         probe.epoch_steps,
     )
-    strategy = strategy_spec(settings.strategy, settings.strategy_options).make(problem)
+    strategy: Strategy = settings.strategy.make(problem)
     plan = make_plan(
         weight_steps,
         strategy.turns,

@@ -8,7 +8,7 @@ from meritnas.data.bundle import AnyBundle
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan
 from meritnas.engine.start import make_search, strategy_and_plan
-from meritnas.prepare.setup import Ground
+from meritnas.prepare.ground import Ground
 from meritnas.settings.settings import SearchSettings
 
 _TRIAL = Plan(warmup=12, joint=32, frozen=24)

@@ -1,16 +1,16 @@
+"""`NASClassifier` and `NASRegressor`: scikit-learn estimators for tables."""
+
 from __future__ import annotations
 
-import copy
-import tempfile
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -24,68 +24,29 @@ from sklearn.utils.validation import (
 )
 from torch import nn
 
-from meritnas.api import nobody
 from meritnas.data.bundle import Outline
-from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.split import Split, split_few
 from meritnas.data.tables.source import Source
 from meritnas.data.task import Task
 from meritnas.errors import DataError
+from meritnas.estimators.base import SearchEstimator
 from meritnas.estimators.inputs import as_frame
-from meritnas.estimators.progress import Lines
-from meritnas.families.family import fine_limits
-from meritnas.families.tabular.family import PAPER_WIDTHS
-from meritnas.prediction.predictor import load_predictor
-from meritnas.prepare.defaults import table_settings
-from meritnas.run.job import Job, make_config, start
-from meritnas.store.run_store import RunStore
+from meritnas.settings.limits import Limits
+from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.training.plain_module import plain_module
-from meritnas.training.train import outputs_of
 
 EvalSet = tuple[Any, Any]
 
 
-class _NAS(BaseEstimator):
-    """What both estimators share: the search, and what it leaves behind."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class _NAS(SearchEstimator):
+    """What both estimators for tables share."""
 
-    def __init__(
-        self,
-        *,
-        max_params: int | None = None,
-        max_flops: int | None = None,
-        max_size_kb: float | None = None,
-        max_latency_ms: float | None = None,
-        strategy: str = "tabnas",
-        layers: int = 3,
-        widths: Sequence[int] | Sequence[Sequence[int]] = PAPER_WIDTHS,
-        epochs: int | None = None,
-        minutes: float | None = None,
-        scaling: Literal["auto", "standard", "quantile"] = "auto",
-        pareto: bool = False,
-        retrain_seeds: int = 1,
-        validation_fraction: float = 0.2,
-        test_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-        device: str = "cpu",
-        verbose: int = 0,
-    ) -> None:
-        self.max_params = max_params
-        self.max_flops = max_flops
-        self.max_size_kb = max_size_kb
-        self.max_latency_ms = max_latency_ms
-        self.strategy = strategy
-        self.layers = layers
-        self.widths = widths
-        self.epochs = epochs
-        self.minutes = minutes
-        self.scaling = scaling
-        self.pareto = pareto
-        self.retrain_seeds = retrain_seeds
-        self.validation_fraction = validation_fraction
-        self.test_fraction = test_fraction
-        self.random_state = random_state
-        self.device = device
-        self.verbose = verbose
+    max_size_kb: float | None = None
+    max_latency_ms: float | None = None
+    space: str | SpaceSpec = "tabular"
+    strategy: str | StrategySpec = "tabnas"
+    pareto: bool = False
 
     def __sklearn_tags__(self) -> Tags:
         """Columns may be of any kind and lack values; sparse input is fine."""
@@ -96,56 +57,16 @@ class _NAS(BaseEstimator):
         tags.input_tags.string = True
         return tags
 
-    def _search(
-        self,
-        frame: pd.DataFrame,
-        target: pd.Series,
-        outline: Outline,
-        seed: int,
-    ) -> Self:
+    def _fit(self, frame: pd.DataFrame, target: pd.Series, outline: Outline, seed: int) -> Self:
         name = outline.task.target
         source = Source(type(self).__name__, frame.assign(**{name: target}), name, "", None)
-        settings = table_settings(
-            len(outline.split.train),
-            frame.shape[1],
-            {
-                "strategy": self.strategy,
-                "strategy_options": {},
-                "limits": {
-                    "params": self.max_params,
-                    "flops": self.max_flops,
-                    **fine_limits(self.max_size_kb, self.max_latency_ms),
-                },
-                "layers": self.layers,
-                "widths": self.widths,
-                "epochs": self.epochs,
-                "minutes": self.minutes,
-                "retrain_seeds": self.retrain_seeds,
-                "seed": seed,
-                "device": self.device,
-                "scaling": self.scaling,
-                "pareto": self.pareto,
-            },
-        )
-        job = Job.make(settings, source, outline)
-        with tempfile.TemporaryDirectory(prefix="meritnas-") as folder:
-            store = RunStore.create(Path(folder), make_config(settings, source))
-            del source
-            result = start(job, store, Lines() if self.verbose else nobody)
-            predictor = load_predictor(store.folder)
-            trainings = store.read_json("retrain.json")["results"]
-            self.history_ = [*store.events(), *({"kind": "training", **t} for t in trainings)]
-        self.architecture_ = result.architecture.text
-        self.n_params_ = int(result.summary["params"])
-        self.costs_ = dict(result.summary["costs"])
-        self.test_ = result.test
-        self.scaling_ = str(result.summary["scaling"])
+        limits = Limits(self.max_params, self.max_flops, self.max_size_kb, self.max_latency_ms)
+        request = self._request(seed, limits=limits, pareto=self.pareto)
+        predictor = self._search(source, outline, request)
+        self.scaling_ = str(self._summary["scaling"])
         self.module_: nn.Module = plain_module(predictor.module)
-        assert isinstance(predictor.encoder, TableEncoder)
-        self.encoder_ = predictor.encoder
         if self.pareto:
-            self.pareto_ = [_without_folder(row) for row in result.summary.get("pareto", [])]
-        self._task = predictor.task
+            self.pareto_ = [_without_folder(row) for row in self._summary.get("pareto", [])]
         return self
 
     def encode(self, X: Any) -> torch.Tensor:
@@ -165,9 +86,7 @@ class _NAS(BaseEstimator):
         return np.array(self.encoder_.input_names, dtype=object)
 
     def _outputs(self, X: Any) -> torch.Tensor:
-        inputs = self.encode(X)
-        # In double precision a row's answer does not depend on the rows beside it.
-        return outputs_of(copy.deepcopy(self.module_).double(), inputs.double())
+        return self._outputs_of(self.encode(X))
 
     def _split(
         self,
@@ -177,10 +96,7 @@ class _NAS(BaseEstimator):
         seed: int,
     ) -> Split:
         """Which rows are for what; with an `eval_set` the last `held` of all are for validation."""
-        for name in ("validation_fraction", "test_fraction"):
-            share = getattr(self, name)
-            if not 0 <= share < 1:
-                raise DataError(f"{name} must be from 0 to below 1, got {share}")
+        self._check_fractions()
         if held is None:
             if self.validation_fraction == 0:
                 raise DataError(
@@ -191,20 +107,20 @@ class _NAS(BaseEstimator):
         split = split_few(n - held, own, seed, 0.0, self.test_fraction)
         return Split(split.train, np.arange(n - held, n), split.test)
 
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class NASClassifier(ClassifierMixin, _NAS):
     """Finds a small neural network for a table with classes that keeps your limits, and trains it.
 
-    Parameters of `meritnas.search` by the same names; further:
+    Parameters of `meritnas.search` by the same names, whose specs and settings have nested ones
+    (`strategy__samples`, `space__layers`, `retraining__seeds`); further:
 
     Args:
         class_weight: "balanced", or a weight for each class, or None.
         validation_fraction: the share of rows that networks are compared on.
         test_fraction: the share of rows that only `test_` is measured on; 0 for none.
         random_state: an integer for the same network and predictions again.
+        device: where it is computed.
         verbose: 1 to print what is going on.
 
     Attributes:
@@ -221,48 +137,7 @@ class NASClassifier(ClassifierMixin, _NAS):
         pareto_: with `pareto=True`, the best network for each of a ladder of limits.
     """
 
-    def __init__(
-        self,
-        *,
-        max_params: int | None = None,
-        max_flops: int | None = None,
-        max_size_kb: float | None = None,
-        max_latency_ms: float | None = None,
-        strategy: str = "tabnas",
-        layers: int = 3,
-        widths: Sequence[int] | Sequence[Sequence[int]] = PAPER_WIDTHS,
-        epochs: int | None = None,
-        minutes: float | None = None,
-        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
-        scaling: Literal["auto", "standard", "quantile"] = "auto",
-        pareto: bool = False,
-        retrain_seeds: int = 1,
-        validation_fraction: float = 0.2,
-        test_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-        device: str = "cpu",
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            max_params=max_params,
-            max_flops=max_flops,
-            max_size_kb=max_size_kb,
-            max_latency_ms=max_latency_ms,
-            strategy=strategy,
-            layers=layers,
-            widths=widths,
-            epochs=epochs,
-            minutes=minutes,
-            scaling=scaling,
-            pareto=pareto,
-            retrain_seeds=retrain_seeds,
-            validation_fraction=validation_fraction,
-            test_fraction=test_fraction,
-            random_state=random_state,
-            device=device,
-            verbose=verbose,
-        )
-        self.class_weight = class_weight
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, eval_set: EvalSet | None = None
@@ -290,7 +165,7 @@ class NASClassifier(ClassifierMixin, _NAS):
         task = Task(kind, _free_name(frame), tuple(range(len(self.classes_))))
         split = self._split(len(codes), codes, held, seed)
         outline = Outline(task, split, None if (weights == 1).all() else weights)
-        return self._search(frame, pd.Series(codes), outline, seed)
+        return self._fit(frame, pd.Series(codes), outline, seed)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, [n, classes], in the order of `classes_`."""
@@ -303,6 +178,7 @@ class NASClassifier(ClassifierMixin, _NAS):
         return np.asarray(self.classes_[best])
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NASRegressor(RegressorMixin, _NAS):
     """Finds a small neural network for a table with a number to predict, and trains it.
 
@@ -327,7 +203,7 @@ class NASRegressor(RegressorMixin, _NAS):
         target = pd.Series(numbers, name=_free_name(frame))
         task = Task.find(target, split.train, "regression")
         outline = Outline(task, split, None if (weights == 1).all() else weights)
-        return self._search(frame, target, outline, seed)
+        return self._fit(frame, target, outline, seed)
 
     def predict(self, X: Any) -> np.ndarray:
         """The number for each row, [n]."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from meritnas.families.family import Family
 from meritnas.prediction.predictor import Predictor, load_predictor
-from meritnas.prepare.setup import make_family
-from meritnas.settings.settings import SearchSettings
+from meritnas.prepare.config import read_settings
+from meritnas.prepare.family import make_family
 from meritnas.space.architecture import Architecture
 from meritnas.store.run_store import RunStore
 
@@ -40,7 +40,7 @@ def load_trained(run: Path | str, network: str | None = None) -> Trained:
     predictor = load_predictor(run, network)
     predictor.module.eval().requires_grad_(False)
     store = RunStore.open(Path(run))
-    settings = store.decode("config.json", lambda c: SearchSettings.from_json(c["settings"]))
+    settings = read_settings(store)
     family = make_family(settings, predictor.encoder, predictor.task)
     if network is not None:
         rows = store.read_json("result.json", "pareto")["pareto"]

@@ -76,6 +76,11 @@ def about(given: str | SpaceSpec) -> str:
     return line[:1].lower() + line[1:]
 
 
+def data_of(given: str | SpaceSpec) -> str:
+    """The kind of data that a space is for; empty for one of a user's own that does not say."""
+    return _class_of(given).data
+
+
 def space_from_json(data: Mapping[str, Any]) -> SpaceSpec:
     """The inverse of a spec's `to_json`."""
     options = dict(data)

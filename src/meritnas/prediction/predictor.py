@@ -16,9 +16,9 @@ from meritnas.data.kind import Encoder
 from meritnas.data.kinds import kind_of
 from meritnas.data.task import Task
 from meritnas.errors import StoreError, UsageError
+from meritnas.prepare.config import read_settings
+from meritnas.prepare.family import make_family
 from meritnas.prepare.preprocessing import read_preprocessing
-from meritnas.prepare.setup import make_family
-from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_store import RunStore
 from meritnas.training.train import outputs_of
 
@@ -75,7 +75,7 @@ def load_predictor(run: Path | str, network: str | None = None) -> Predictor:
     store = RunStore.open(Path(run))
     encoder, task = read_preprocessing(store)
     weights, metadata = _holder(store, network).read_weights("model.safetensors")
-    settings = store.decode("config.json", lambda c: SearchSettings.from_json(c["settings"]))
+    settings = read_settings(store)
     module = make_family(settings, encoder, task).child(metadata.get("architecture", ""))
     try:
         module.load_state_dict(weights)

@@ -1,35 +1,29 @@
+"""The command that starts a run again, from what its config.json holds."""
+
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, fields
 from typing import Any
 
-from meritnas.families.tabular.family import PAPER_WIDTHS
-from meritnas.prepare.defaults import TABLE_DEFAULTS
+from meritnas.errors import MeritNASError
+from meritnas.prepare.config import settings_of as settings_in
+from meritnas.settings.fields import Setting, settings_of
+from meritnas.settings.limits import Limits
+from meritnas.settings.recipe import TrainRecipe
+from meritnas.settings.settings import SearchSettings
+from meritnas.settings.training import Retraining, Training
 
-_LIMITS = {
-    "params": ("max_params", 1),
-    "flops": ("max_flops", 1),
-    "size": ("max_size_kb", 1000),
-    "latency": ("max_latency_ms", 1000),
-}
-_RECIPE = (
-    *("optimizer", "learning_rate", "schedule", "batch_size", "weight_decay", "clip"),
-    *("dropout", "averaging"),
-)
-_AUGMENT = ("crop", "flip", "cutout")
-_RUN = ("epochs", "minutes", "retrain_epochs", "retrain_seeds", "finalists", "seed", "threads")
-_ONLY_ON = ("pareto", "shared", "unimodal_only", "both", "skip_bad_rows")
-"""Flags that have no opposite."""
-
+_RECIPE = {field.name for field in fields(TrainRecipe)}
 _SEARCHES_ONLY = {
-    *("epochs", "finalists", "warmup", "pareto"),
-    *("strategy", "minutes", "embedding", "zero", "supernet_channels", "supernet_cells"),
-    *("new_inputs",),
-    *("partial_channels", "crop", "flip", "optimizer", "schedule", "clip", "averaging"),
-    *("scaling", "class_weight", "skip_bad_rows"),
+    *("epochs", "minutes", "finalists", "warmup", "pareto", "strategy", "zero", "new_inputs"),
+    *("supernet_channels", "supernet_cells", "partial_channels", "embedding"),
 }
 """What training a given network does not have."""
+
+Flag = tuple[str, str, Any, Any]
+"""(the setting's name, its flag, its value, its default)."""
 
 
 def repeat_command(config: Mapping[str, Any], given: str | None = None) -> str | None:
@@ -42,99 +36,86 @@ def repeat_command(config: Mapping[str, Any], given: str | None = None) -> str |
         config: the run's config.json.
         given: the architecture, where a user gave it and nothing was searched.
     """
-    location = config["data"].get("location")
-    if location is None:
+    data = config["data"]
+    if data.get("location") is None:
         return None
-    words = ["meritnas", "search" if given is None else "retrain", str(location)]
+    try:
+        settings = settings_in(config)
+    except MeritNASError:  # of a newer version, or damaged
+        return None
+    words = ["meritnas", "search" if given is None else "retrain", str(data["location"])]
     if given is not None:
         words += ["--architecture", given]
-    for name, value in _options(config):
+    if data.get("kind", "table") in ("table", "modalities") and data.get("target"):
+        words += ["--target", str(data["target"])]
+    for name, flag, value, usual in _all_flags(settings):
         if given is None:
-            words += _flag(name, value)
+            words += _words(flag, value, usual)
         elif name not in _SEARCHES_ONLY:
-            words += _flag(name.removeprefix("retrain_"), value)
+            words += _words(flag.removeprefix("retrain-"), value, usual)
     return shlex.join(words)
 
 
-def _options(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    settings = config["settings"]
-    data = config["data"]
-    if data.get("kind") in ("table", "modalities"):
-        yield "target", data.get("target")
-    for name, (option, unit) in _LIMITS.items():
-        if name in settings["limits"]:
-            most = settings["limits"][name]
-            yield option, most if unit == 1 else most / unit
-    for name in ("space", "strategy", "pareto", "task", "class_weight"):
-        yield name, settings.get(name)
-    yield from settings["strategy_options"].items()
-    yield from _network(settings)
-    yield from _recipe(settings)
-    for name in (*_RUN, "warmup"):
-        yield name, settings.get(name)
-    if settings.get("device") != "cpu":
-        yield "device", settings.get("device")
-    yield "skip_bad_rows", data.get("skip_bad_rows")
-    size = data.get("image_size")
-    if size and size[0] == size[1]:
-        yield "image_size", size[0]
-    yield from (("modality", name) for name in _modalities(data.get("modalities")))
+def _all_flags(settings: SearchSettings) -> Iterator[Flag]:
+    yield from _flags(settings_of(Limits), asdict(Limits.from_costs(settings.limits)))
+    for name in ("space", "strategy"):
+        yield name, name, getattr(settings, name).name, None
+    yield "preset", "preset", settings.preset, None
+    for part in (settings.strategy, settings.space, settings.reading):
+        yield from _flags(settings_of(type(part)), vars(part))
+    yield from _trained(settings)
+    for name in ("epochs", "minutes", "seed", "threads"):
+        yield name, name, getattr(settings, name), None
+    yield "warmup", "warmup", settings.warmup, None
+    yield "pareto", "pareto", settings.pareto, False
+    yield "device", "device", settings.device, "cpu"
+    again = {"retrain_epochs": "retrain-epochs", "retrain_seeds": "retrain-seeds"}
+    for name, flag in {**again, "finalists": "finalists"}.items():
+        yield name, flag, getattr(settings, name), None
 
 
-def _network(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What the space is made of."""
-    for kind in ("cells", "text", "fusion"):
-        if settings.get(kind) is not None:
-            for name, value in settings[kind].items():
-                yield from _one_or_more(name, value)
-            return
-    rows = [list(row) for row in settings["widths"]]
-    yield "layers", settings["layers"]
-    if any(row != rows[0] for row in rows):
-        yield "widths", ";".join(",".join(map(str, row)) for row in rows)
-    elif rows[0] != list(PAPER_WIDTHS):
-        yield "widths", ",".join(map(str, rows[0]))
-    yield "embedding", settings.get("embedding")
-    if settings.get("scaling") != "auto":
-        yield "scaling", settings.get("scaling")
+def _flags(settings: Iterable[Setting], values: Mapping[str, Any]) -> Iterator[Flag]:
+    for setting in settings:
+        if not setting.hidden:
+            yield setting.name, setting.flag, values[setting.name], setting.default
 
 
-def _one_or_more(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """A setting; of a dict, such as backbones by modality, each entry by itself."""
-    if not isinstance(value, Mapping):
-        yield name, value
-        return
-    yield from ((name.removesuffix("s"), f"{key}={entry}") for key, entry in value.items())
-
-
-def _recipe(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _trained(settings: SearchSettings) -> Iterator[Flag]:
     """How weights are trained, as far as a preset does not say it differently for two."""
-    search, alone = settings["recipe"], settings.get("child_recipe")
-    if alone is None:
-        for name in _RECIPE:
-            if name not in TABLE_DEFAULTS or search[name] != TABLE_DEFAULTS[name]:
-                yield name, search[name]
-        return
-    for name in _RECIPE:
-        if name == "dropout" or search[name] == alone[name]:
-            yield name, alone[name]
-    if settings.get("cells") is not None:
-        yield "auxiliary", alone["auxiliary"] or None
-        for name in _AUGMENT:
-            if search["augment"][name] == alone["augment"][name]:
-                yield name, alone["augment"][name]
+    search, alone = settings.recipe, settings.alone
+    usual = TrainRecipe() if settings.child_recipe is None else None
+    for setting in (*settings_of(Training), *settings_of(Retraining)):
+        name = setting.name
+        if name not in _RECIPE:
+            continue
+        value = getattr(alone, name)
+        if name == "dropout" or getattr(search, name) == value:
+            default = getattr(usual, name) if usual and name != "batch_size" else None
+            yield name, setting.flag, value, default
 
 
-def _modalities(found: Any) -> list[str]:
-    if isinstance(found, dict):
-        return [f"{name}={','.join(columns)}" for name, columns in found.items()]
-    return [str(name) for name in found or ()]
-
-
-def _flag(name: str, value: Any) -> list[str]:
-    flag = "--" + name.replace("_", "-")
-    if value is None or (value is False and name in _ONLY_ON):
+def _words(flag: str, value: Any, usual: Any) -> list[str]:
+    if value is None or value == usual:
         return []
     if isinstance(value, bool):
-        return [flag if value else f"--no-{flag[2:]}"]
-    return [flag, str(value)]
+        return [f"--{flag}" if value else f"--no-{flag}"]
+    if isinstance(value, Mapping):
+        return [word for key, entry in value.items() for word in _named(flag, key, entry)]
+    if isinstance(value, list | tuple) and all(isinstance(entry, str) for entry in value):
+        return [word for entry in value for word in (f"--{flag}", entry)]
+    if isinstance(value, list | tuple):
+        return [f"--{flag}", _list(value)]
+    return [f"--{flag}", str(value)]
+
+
+def _named(flag: str, key: str, entry: Any) -> list[str]:
+    text = entry if isinstance(entry, str) else ",".join(map(str, entry))
+    return [f"--{flag}", f"{key}={text}"]
+
+
+def _list(value: Any) -> str:
+    """`8,16,32`, or a list for each layer: `8,16;16,32`."""
+    if value and isinstance(value[0], list | tuple):
+        rows = [",".join(map(str, row)) for row in value]
+        return rows[0] if len(set(rows)) == 1 else ";".join(rows)
+    return ",".join(map(str, value))

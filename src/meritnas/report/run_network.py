@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from meritnas.errors import MeritNASError
 from meritnas.families.family import Family
 from meritnas.families.tabular.family import TabularSpace
+from meritnas.prepare.config import settings_of
+from meritnas.prepare.family import make_family
 from meritnas.prepare.preprocessing import read_preprocessing
-from meritnas.prepare.setup import make_family
 from meritnas.report.run_files import RunFiles
-from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_store import RunStore
 
 
@@ -34,7 +34,7 @@ class RunNetwork:
 def run_network(run: RunFiles) -> RunNetwork:
     """The names of a run's decisions; only numbers where this version cannot tell."""
     try:
-        settings = SearchSettings.from_json(run.settings)
+        settings = settings_of(run.config)
         encoder, task = read_preprocessing(RunStore(run.folder, dict(run.config)))
         family = make_family(settings, encoder, task)
         names = tuple(decision.name for decision in family.space.decisions)

@@ -110,15 +110,7 @@ class SpaceSpec(Spec):
 
 
 class StrategySpec(Spec):
-    """How to search: a frozen dataclass with a field for each option.
-
-    A class that says no `name` is asked for as `module:class`, as one of a user's own is.
-    """
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if "name" not in vars(cls):
-            cls.name = f"{cls.__module__}:{cls.__qualname__}"
+    """How to search: a frozen dataclass with a field for each option."""
 
     def make(self, problem: Any) -> Any:
         """The strategy at its first step."""

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 FORMAT = "meritnas-run"
-VERSION = 1
+VERSION = 2
+"""Of what new runs write; all from 1 on are read."""
 
 
 class RunStore:
@@ -69,10 +70,10 @@ class RunStore:
             raise StoreError(
                 f"{path} was not written by MeritNAS; give the folder that a search wrote"
             )
-        if config.get("version") != VERSION:
+        if config.get("version") not in range(1, VERSION + 1):
             raise StoreError(
                 f"{folder} was written in run format {config.get('version')}, this version reads "
-                f"{VERSION}; use the version of MeritNAS that made it"
+                f"up to {VERSION}; use the version of MeritNAS that made it"
             )
         return RunStore(folder, config)
 

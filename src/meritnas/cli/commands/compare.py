@@ -1,26 +1,39 @@
+"""The command `compare`: several strategies under the same conditions."""
+
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from meritnas.cli.commands.search import library_arguments, search
+from meritnas.cli import arguments as arg
+from meritnas.cli.chosen import Chosen, split_strategies
+from meritnas.cli.commands.search import asked_for
 from meritnas.cli.exit_codes import plain_outcome
+from meritnas.cli.flags import Owner, flag_parameters, given_values, with_parameters
 from meritnas.cli.messages import say
 from meritnas.cli.progress.listener import Listener
+from meritnas.cli.request import owners
+from meritnas.cli.values import reader
 from meritnas.errors import UsageError
-from meritnas.report.terminal.comparison_table import comparison_table
+from meritnas.settings.spec import StrategySpec
+from meritnas.strategy.catalogue import options_of, strategy_spec
 
-_NOT_ALIKE = ("strategy", "seed", "out", "resume", "live", "live_port", "tensorboard")
+_NOT_ALIKE = ("strategy", "seed")
 """What every run of a comparison has of its own."""
 
 Strategies = Annotated[
-    str, typer.Option(help="Their names, separated by commas.", metavar="NAME,NAME,...")
+    str,
+    typer.Option(
+        help="Their names, separated by commas; options in parentheses: "
+        "tabnas,tabnas(sampling=rejection),random.",
+        metavar="NAME,NAME,...",
+    ),
 ]
 Seeds = Annotated[int, typer.Option(help="How often each is run: seeds 0, 1, ...")]
 Out = Annotated[
@@ -33,46 +46,116 @@ Out = Annotated[
 ]
 
 
-def make_compare() -> Callable[..., None]:
-    """The command `compare`, which takes what `search` takes and runs it several times."""
+def make_compare(chosen: Chosen) -> Callable[..., None]:
+    """The command, which takes what `search` takes and runs it several times."""
 
-    def compare(strategies: str, seeds: int, out: Path | None, **given: Any) -> None:
-        quiet, as_json = given.pop("quiet"), given.pop("as_json")
-        asked = {name: value for name, value in given.items() if value is not None}
+    def compare(
+        strategies: str,
+        seeds: int,
+        out: Path | None,
+        data: str | None,
+        target: str | None,
+        config: Path | None,
+        quiet: bool,
+        as_json: bool,
+        **settings: Any,
+    ) -> None:
+        """Run several strategies under the same conditions and rank them.
+
+        For example: meritnas compare digits --strategies tabnas,random --seeds 3 --epochs 20
+
+        All else is as for search, and the same for all.
+        """
+        del config  # read before the flags were made
         listener = Listener(quiet=quiet)
         with plain_outcome(lambda: "the same command goes on where it was"):
-            if "data" not in asked:
+            given = given_values({**settings, "data": data, "target": target})
+            if data is None and "data" not in chosen.config:
                 raise UsageError("name data to compare on, for example: meritnas compare digits")
-            arguments = library_arguments(asked)
-            folder = out or Path("runs") / f"{Path(asked['data']).stem}-compare"
+            listed = split_strategies(strategies)
+            for_all = _taken_out(given, listed)
+            specs = [read_strategy(text, for_all) for text in listed]
+            asked = asked_for(replace(chosen, strategy=None), given)
+            folder = out or Path(asked.out or Path("runs") / f"{Path(asked.data).stem}-compare")
 
-            from meritnas.comparison.comparison import (
-                compare as run,  # here: --help must not wait for torch
-            )
+            from meritnas.comparison.comparison import compare_requests  # here: it takes torch
 
             with listener:
-                found = run(
-                    **arguments,
-                    strategies=[name.strip() for name in strategies.split(",") if name.strip()],
-                    seeds=seeds,
-                    out=folder,
-                    listen=_without_notes(listener),
+                found = compare_requests(
+                    asked.data,
+                    asked.target,
+                    asked.request,
+                    specs,
+                    seeds,
+                    folder,
+                    _without_notes(listener),
                 )
-            plain = found.to_json()
-            if as_json:
-                typer.echo(json.dumps(plain))
-                return
-            Console(highlight=False).print(comparison_table(plain))
-            say(f"all runs are in {folder}, drawn in {found.figure}")
+            _print(found, folder, as_json=as_json)
 
-    compare.__doc__ = """Run several strategies under the same conditions and rank them.
+    return with_parameters(
+        compare,
+        [
+            arg.own_parameter("strategies", Strategies, ...),
+            arg.own_parameter("seeds", Seeds, 3),
+            arg.own_parameter("out", Out),
+            arg.own_parameter("data", arg.Data),
+            arg.own_parameter("target", arg.Target),
+            *flag_parameters(map(_alike, owners(chosen))),
+            arg.own_parameter("config", arg.Config),
+            arg.own_parameter("quiet", arg.Quiet, False),
+            arg.own_parameter("as_json", arg.AsJson, False),
+        ],
+    )
 
-    For example: meritnas compare digits --strategies tabnas,random --seeds 3 --epochs 20
 
-    All else is as for search, and the same for all.
-    """
-    _take_options_of_search(compare)
-    return compare
+def read_strategy(text: str, for_all: dict[str, Any]) -> StrategySpec:
+    """A strategy as users write it: `tabnas`, or `tabnas(sampling=rejection,samples=4)`."""
+    name, mark, rest = text.partition("(")
+    if mark and not rest.endswith(")"):
+        raise UsageError(f"options of a strategy stand in parentheses, as in a(b=c); got '{text}'")
+    settings = {setting.name: setting for setting in options_of(name)}
+    options = dict(for_all)
+    for part in filter(None, rest.removesuffix(")").split(",")):
+        option, sign, value = (piece.strip() for piece in part.partition("="))
+        if not sign:
+            raise UsageError(f"an option of a strategy is written name=value; got '{part.strip()}'")
+        option = option.replace("-", "_")
+        setting = settings.get(option)
+        options[option] = value if setting is None else _value(setting.kind, reader(setting), value)
+    return strategy_spec(name, options)
+
+
+def _value(kind: Any, read: Callable[[Any], Any] | None, text: str) -> Any:
+    if kind is bool:
+        if text not in ("true", "false"):
+            raise UsageError(f"write true or false, got '{text}'")
+        return text == "true"
+    try:
+        return read(text) if read is not None else float(text) if kind is float else text
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _taken_out(given: dict[str, Any], listed: tuple[str, ...]) -> dict[str, Any]:
+    """The flags that are options of all strategies; they are no longer among those given."""
+    names = {s.flag: s.name for text in listed for s in options_of(text.partition("(")[0])}
+    return {names[flag]: given.pop(flag) for flag in list(given) if flag in names}
+
+
+def _alike(owner: Owner) -> Owner:
+    left = tuple(s for s in owner.settings if owner.role != "request" or s.name not in _NOT_ALIKE)
+    return replace(owner, settings=left)
+
+
+def _print(found: Any, folder: Path, *, as_json: bool) -> None:
+    from meritnas.report.terminal.comparison_table import comparison_table
+
+    plain = found.to_json()
+    if as_json:
+        typer.echo(json.dumps(plain))
+        return
+    Console(highlight=False).print(comparison_table(plain))
+    say(f"all runs are in {folder}, drawn in {found.figure}")
 
 
 def _without_notes(listener: Listener) -> Callable[[dict[str, Any]], None]:
@@ -83,23 +166,3 @@ def _without_notes(listener: Listener) -> Callable[[dict[str, Any]], None]:
             listener(event)
 
     return hear
-
-
-def _take_options_of_search(command: Callable[..., None]) -> None:
-    """Give a command the parameters of `search`, so that they need not be written twice."""
-    hints = get_type_hints(search, include_extras=True)
-    shared = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
-        for name, parameter in inspect.signature(search).parameters.items()
-        if name not in _NOT_ALIKE
-    ]
-    own = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, default, kind in (
-            ("strategies", inspect.Parameter.empty, Strategies),
-            ("seeds", 3, Seeds),
-            ("out", None, Out),
-        )
-    ]
-    command.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in [*own, *shared]}

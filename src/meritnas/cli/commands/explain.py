@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from meritnas.cli import options as opt
+from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
 from meritnas.cli.messages import say
 from meritnas.cli.progress.waiting import Waiting
@@ -86,8 +86,8 @@ def _modalities(
     *,
     as_json: bool,
 ) -> None:
+    from meritnas.api import explain_modalities
     from meritnas.data.modalities.noise import KINDS  # here: --help must not wait for torch
-    from meritnas.run.modality_explanation import explain_modalities
 
     kinds = [kind for kind in KINDS if noise in (kind, "all")]
     with waiting:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from meritnas.cli import options as opt
+from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
 
 

@@ -1,124 +1,153 @@
+"""The command `retrain`: a run's network anew, or a given network on data."""
+
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from meritnas.cli import options as opt
+from meritnas.cli import arguments as arg
+from meritnas.cli.chosen import Chosen
 from meritnas.cli.exit_codes import plain_outcome
+from meritnas.cli.flags import Owner, flag_parameters, given_values, with_parameters
 from meritnas.cli.messages import resume_command
-from meritnas.cli.modalities import modality_arguments
 from meritnas.cli.newer_version import tell_newer_version
 from meritnas.cli.print_result import print_result
 from meritnas.cli.progress.listener import Listener
-from meritnas.cli.widths import parse_widths
+from meritnas.cli.request import assemble, owners
 from meritnas.errors import UsageError
 
+_SEARCHES_ONLY = ("strategy", "pareto", "epochs", "minutes", "warmup", "finalists")
+"""Settings that training a given network has no use for."""
+_OWN_NAMES = ("retrain-epochs", "retrain-seeds")
+"""Settings that are called `--epochs` and `--seeds` here."""
 
-def retrain(
-    run: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN|DATA",
-            help="The folder that a search wrote; or data, to train a given network on it.",
-            callback=tell_newer_version,
-        ),
-    ],
-    architecture: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Another network of the same space, such as 32-144-24, a cell of NAS-Bench-201 "
-            "or a genotype of DARTS; it must keep a run's limits.",
-        ),
-    ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(help="Passes over the data.", show_default="as before")
-    ] = None,
-    seeds: Annotated[
-        int | None, typer.Option(help="How often it is trained.", show_default="as before")
-    ] = None,
-    target: opt.Target = None,
-    task: opt.Task = None,
-    space: opt.SpaceName = None,
-    preset: opt.Preset = None,
-    layers: opt.Layers = None,
-    widths: opt.Widths = None,
-    channels: opt.Channels = None,
-    cells: opt.Cells = None,
-    stem: opt.Stem = None,
-    level: opt.Level = None,
-    vocabulary: opt.Vocabulary = None,
-    window: opt.Window = None,
-    width: opt.Width = None,
-    nodes: opt.Nodes = None,
-    predecessors: opt.Predecessors = None,
-    length: opt.Length = None,
-    steps: opt.Steps = None,
-    operations: opt.Operations = None,
-    shared: opt.Shared = None,
-    unimodal_only: opt.UnimodalOnly = None,
-    sparsity: opt.Sparsity = None,
-    text_form: opt.TextForm = None,
-    text_columns: opt.TextColumns = None,
-    modalities: opt.Modalities = None,
-    backbones: opt.Backbones = None,
-    frozen_backbones: opt.FrozenBackbones = None,
-    image_size: opt.ImageSize = None,
-    batch_size: opt.BatchSize = None,
-    learning_rate: opt.LearningRate = None,
-    weight_decay: opt.WeightDecay = None,
-    dropout: opt.Dropout = None,
-    auxiliary: opt.Auxiliary = None,
-    cutout: opt.Cutout = None,
-    seed: opt.Seed = None,
-    device: opt.Device = None,
-    threads: opt.Threads = None,
-    out: opt.Out = None,
-    quiet: opt.Quiet = False,
-    as_json: opt.AsJson = False,
-) -> None:
-    """Train a run's network anew: for longer, more often, or another architecture.
-
-    The new network and its scores replace the old ones. With data instead of a run, train the
-    architecture that is given on that data, into a new run.
-    """
-    asked = {name: value for name, value in locals().items() if value is not None}
-    for name in ("run", "quiet", "as_json"):
-        asked.pop(name, None)
-    is_run = (Path(run).expanduser() / "config.json").is_file()
-    listener = Listener(quiet=quiet, run=Path(run) if is_run else None)
-    with plain_outcome(lambda: _way_on(listener.run, is_run=is_run)):
-        with listener:
-            summary = _again(run, asked, listener) if is_run else _given(run, asked, listener)
-        print_result(summary, as_json=as_json)
+RunOrData = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN|DATA",
+        help="The folder that a search wrote; or data, to train a given network on it.",
+        callback=tell_newer_version,
+    ),
+]
+Architecture = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="Another network of the same space, such as 32-144-24, a cell of NAS-Bench-201 "
+        "or a genotype of DARTS; it must keep a run's limits.",
+    ),
+]
+Epochs = Annotated[int | None, typer.Option(help="Passes over the data.", show_default="as before")]
+Seeds = Annotated[
+    int | None, typer.Option(help="How often it is trained.", show_default="as before")
+]
 
 
-def _again(run: str, asked: dict[str, Any], listener: Listener) -> dict[str, Any]:
-    others = sorted(set(asked) - {"architecture", "epochs", "seeds"})
-    if others:
-        flags = ", ".join("--" + name.replace("_", "-") for name in others)
+def make_retrain(chosen: Chosen) -> Callable[..., None]:
+    """The command, with the flags of the space that was named."""
+
+    def retrain(
+        run: str,
+        architecture: str | None,
+        epochs: int | None,
+        seeds: int | None,
+        target: str | None,
+        out: Path | None,
+        quiet: bool,
+        as_json: bool,
+        **settings: Any,
+    ) -> None:
+        """Train a run's network anew: for longer, more often, or another architecture.
+
+        The new network and its scores replace the old ones. With data instead of a run, train the
+        architecture that is given on that data, into a new run.
+        """
+        is_run = (Path(run).expanduser() / "config.json").is_file()
+        given = given_values({**settings, "target": target, "out": out})
+        listener = Listener(quiet=quiet, run=Path(run) if is_run else None)
+        with plain_outcome(lambda: _way_on(listener.run, is_run=is_run)):
+            with listener:
+                if is_run:
+                    summary = _again(run, architecture, epochs, seeds, given, listener)
+                else:
+                    summary = _given(chosen, run, architecture, epochs, seeds, given, listener)
+            print_result(summary, as_json=as_json)
+
+    return with_parameters(
+        retrain,
+        [
+            arg.own_parameter("run", RunOrData, ...),
+            arg.own_parameter("architecture", Architecture),
+            arg.own_parameter("epochs", Epochs),
+            arg.own_parameter("seeds", Seeds),
+            arg.own_parameter("target", arg.Target),
+            *flag_parameters(map(_without_search, owners(chosen))),
+            arg.own_parameter("out", arg.Out),
+            arg.own_parameter("quiet", arg.Quiet, False),
+            arg.own_parameter("as_json", arg.AsJson, False),
+        ],
+    )
+
+
+def _without_search(owner: Owner) -> Owner:
+    """The flags that concern a network trained alone."""
+    if owner.role in ("strategy", "limits"):
+        return replace(owner, settings=())
+    left = tuple(
+        s
+        for s in owner.settings
+        if s.name not in _SEARCHES_ONLY and s.flag not in (*_OWN_NAMES, *_SUPERNET)
+    )
+    return replace(owner, settings=left)
+
+
+_SUPERNET = ("supernet-channels", "supernet-cells", "partial-channels")
+
+
+def _again(
+    run: str,
+    architecture: str | None,
+    epochs: int | None,
+    seeds: int | None,
+    given: dict[str, Any],
+    listener: Listener,
+) -> dict[str, Any]:
+    if given:
+        flags = ", ".join(f"--{name}" for name in sorted(given))
         raise UsageError(f"a run is retrained with its own settings; leave out {flags}")
 
     from meritnas import api  # here, so that --help does not wait for torch
 
-    return api.retrain(run, **asked, listen=listener).summary
+    found = api.retrain(run, architecture=architecture, epochs=epochs, seeds=seeds, listen=listener)
+    return found.summary
 
 
-def _given(data: str, asked: dict[str, Any], listener: Listener) -> dict[str, Any]:
-    if "architecture" not in asked:
+def _given(
+    chosen: Chosen,
+    data: str,
+    architecture: str | None,
+    epochs: int | None,
+    seeds: int | None,
+    given: dict[str, Any],
+    listener: Listener,
+) -> dict[str, Any]:
+    if architecture is None:
         raise UsageError(
             f"{data} is no run; to train a network on data, name it with --architecture (and its "
             "--space), or find one with: meritnas search"
         )
-    if "widths" in asked:
-        asked["widths"] = parse_widths(asked["widths"])
-    asked |= modality_arguments(asked)
+    target, out = given.pop("target", None), given.pop("out", None)
+    own = {"retrain-epochs": epochs, "retrain-seeds": seeds}
+    given |= {flag: value for flag, value in own.items() if value is not None}
+    request = assemble(chosen, given, data)
 
     from meritnas import api
 
-    return api.train(data, **asked, listen=listener).summary
+    return api.train_request(data, target, architecture, request, out, listener).summary
 
 
 def _way_on(run: Path | None, *, is_run: bool) -> str:

@@ -1,190 +1,122 @@
+"""The command `search`: find a network for data within limits, and train it."""
+
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from meritnas.cli import options as opt
+import typer
+
+from meritnas.cli import arguments as arg
+from meritnas.cli.chosen import Chosen
 from meritnas.cli.exit_codes import plain_outcome
+from meritnas.cli.flags import flag_parameters, given_values, with_parameters
 from meritnas.cli.live import LivePage
 from meritnas.cli.messages import resume_command, say
-from meritnas.cli.modalities import modality_arguments
 from meritnas.cli.print_result import print_result
 from meritnas.cli.progress.listener import Listener
-from meritnas.cli.widths import parse_widths
+from meritnas.cli.request import Asked, assemble, owners
 from meritnas.errors import UsageError
 
-_FLAGS = {
-    "data": "DATA",
-    "modalities": "--modality",
-    "backbones": "--backbone",
-    "frozen_backbones": "--frozen-backbone",
-}
-"""What users wrote where it is not the name."""
 
-_STRATEGY_OPTIONS = (
-    "sampling",
-    "mc_samples",
-    "final",
-    "policy_rate",
-    "samples",
-    "form",
-    "edge_normalisation",
-    "beta",
-    "weight_draws",
-    "baseline",
-    "population",
-    "tournament",
-    "initial",
-    "estimator",
-    "permutations",
-    "truncation",
-    "momentum",
-    "step",
-    "normalisation",
-    "variant",
-    "antithetic",
-    "judged_rows",
-    "confidence",
-    "exploration",
-    "judged_by",
-    "memory",
-    "normal_samples",
-    "sparse_samples",
-    "gradient_share",
-    "grouped",
-    "proportional",
-    "both",
-)
+def make_search(chosen: Chosen) -> Callable[..., None]:
+    """The command, with the flags of the space and the strategy that were named."""
 
+    def search(
+        data: str | None,
+        target: str | None,
+        out: Path | None,
+        resume: Path | None,
+        config: Path | None,
+        print_config: bool,
+        live: bool,
+        live_port: int | None,
+        tensorboard: bool,
+        quiet: bool,
+        as_json: bool,
+        **settings: Any,
+    ) -> None:
+        listener = Listener(quiet=quiet, run=resume)
+        given = given_values({**settings, "data": data, "target": target, "out": out})
+        with plain_outcome(lambda: _way_on(listener.run)):
+            if resume is not None:
+                _only_resume({**given, **given_values({"config": config})})
+            elif print_config:
+                _print_config(asked_for(chosen, given))
+                return
+            if tensorboard:
+                from meritnas.report.tensorboard import TensorBoardEvents  # here: it takes torch
 
-def search(
-    data: opt.Data = None,
-    target: opt.Target = None,
-    max_params: opt.MaxParams = None,
-    max_flops: opt.MaxFlops = None,
-    max_size_kb: opt.MaxSizeKb = None,
-    max_latency_ms: opt.MaxLatencyMs = None,
-    pareto: opt.Pareto = None,
-    strategy: opt.StrategyName = None,
-    task: opt.Task = None,
-    space: opt.SpaceName = None,
-    preset: opt.Preset = None,
-    layers: opt.Layers = None,
-    widths: opt.Widths = None,
-    embedding: opt.Embedding = None,
-    channels: opt.Channels = None,
-    cells: opt.Cells = None,
-    zero: opt.Zero = None,
-    stem: opt.Stem = None,
-    supernet_channels: opt.SupernetChannels = None,
-    supernet_cells: opt.SupernetCells = None,
-    partial_channels: opt.PartialChannels = None,
-    level: opt.Level = None,
-    vocabulary: opt.Vocabulary = None,
-    window: opt.Window = None,
-    width: opt.Width = None,
-    nodes: opt.Nodes = None,
-    predecessors: opt.Predecessors = None,
-    length: opt.Length = None,
-    steps: opt.Steps = None,
-    operations: opt.Operations = None,
-    shared: opt.Shared = None,
-    unimodal_only: opt.UnimodalOnly = None,
-    new_inputs: opt.NewInputs = None,
-    sparsity: opt.Sparsity = None,
-    text_form: opt.TextForm = None,
-    text_columns: opt.TextColumns = None,
-    modalities: opt.Modalities = None,
-    backbones: opt.Backbones = None,
-    frozen_backbones: opt.FrozenBackbones = None,
-    image_size: opt.ImageSize = None,
-    crop: opt.Crop = None,
-    flip: opt.Flip = None,
-    cutout: opt.Cutout = None,
-    auxiliary: opt.Auxiliary = None,
-    epochs: opt.Epochs = None,
-    minutes: opt.Minutes = None,
-    warmup: opt.Warmup = None,
-    batch_size: opt.BatchSize = None,
-    learning_rate: opt.LearningRate = None,
-    optimizer: opt.Optimizer = None,
-    schedule: opt.Schedule = None,
-    weight_decay: opt.WeightDecay = None,
-    clip: opt.Clip = None,
-    dropout: opt.Dropout = None,
-    averaging: opt.Averaging = None,
-    scaling: opt.Scaling = None,
-    class_weight: opt.ClassWeight = None,
-    retrain_epochs: opt.RetrainEpochs = None,
-    retrain_seeds: opt.RetrainSeeds = None,
-    finalists: opt.Finalists = None,
-    sampling: opt.Sampling = None,
-    mc_samples: opt.McSamples = None,
-    final: opt.Final = None,
-    policy_rate: opt.PolicyRate = None,
-    samples: opt.Samples = None,
-    form: opt.Form = None,
-    edge_normalisation: opt.EdgeNormalisation = None,
-    beta: opt.Beta = None,
-    weight_draws: opt.WeightDraws = None,
-    baseline: opt.Baseline = None,
-    population: opt.Population = None,
-    tournament: opt.Tournament = None,
-    initial: opt.Initial = None,
-    estimator: opt.Estimator = None,
-    permutations: opt.Permutations = None,
-    truncation: opt.Truncation = None,
-    momentum: opt.Momentum = None,
-    step: opt.Step = None,
-    normalisation: opt.Normalisation = None,
-    variant: opt.Variant = None,
-    antithetic: opt.Antithetic = None,
-    judged_rows: opt.JudgedRows = None,
-    confidence: opt.Confidence = None,
-    exploration: opt.Exploration = None,
-    judged_by: opt.JudgedBy = None,
-    memory: opt.Memory = None,
-    normal_samples: opt.NormalSamples = None,
-    sparse_samples: opt.SparseSamples = None,
-    gradient_share: opt.GradientShare = None,
-    grouped: opt.Grouped = None,
-    proportional: opt.Proportional = None,
-    both: opt.Both = None,
-    seed: opt.Seed = None,
-    device: opt.Device = None,
-    threads: opt.Threads = None,
-    skip_bad_rows: opt.SkipBadRows = None,
-    out: opt.Out = None,
-    resume: opt.Resume = None,
-    live: opt.Live = False,
-    live_port: opt.LivePort = None,
-    tensorboard: opt.TensorBoard = False,
-    quiet: opt.Quiet = False,
-    as_json: opt.AsJson = False,
-) -> None:
-    """Find the best network for your data within your limits, and train it.
+                listener.also(TensorBoardEvents())
+            page = _page(listener, live_port) if live or live_port else nullcontext()
+            with page, listener:
+                summary = (
+                    _go_on(resume, listener)
+                    if resume is not None
+                    else _start(asked_for(chosen, given), listener)
+                )
+            print_result(summary, as_json=as_json)
 
-    For example: meritnas search sales.csv --target churn --max-params 20000
+    search.__doc__ = f"""Find the best network for your data within your limits, and train it.
 
-    Or: meritnas search photos/ --space darts --max-params 400000
+    For example: meritnas search sales.csv --target churn --max-params 20k
+
+    Or: meritnas search photos/ --space darts --max-params 400k
 
     Or: meritnas search book.txt --space recurrent
 
     Or: meritnas search views.npz --target label --space fusion
-    """
-    asked = {name: value for name, value in locals().items() if value is not None}
-    for name in ("resume", "live", "live_port", "tensorboard", "quiet", "as_json"):
-        asked.pop(name, None)
-    listener = Listener(quiet=quiet, run=resume)
-    with plain_outcome(lambda: _way_on(listener.run)):
-        if tensorboard:
-            from meritnas.report.tensorboard import TensorBoardEvents  # here: it takes torch
 
-            listener.also(TensorBoardEvents())
-        with _page(listener, live_port) if live or live_port else nullcontext(), listener:
-            summary = _start(asked, listener) if resume is None else _go_on(resume, asked, listener)
-        print_result(summary, as_json=as_json)
+    {_hint(chosen)}
+    """
+    return with_parameters(
+        search,
+        [
+            arg.own_parameter("data", arg.Data),
+            arg.own_parameter("target", arg.Target),
+            *flag_parameters(owners(chosen)),
+            arg.own_parameter("out", arg.Out),
+            arg.own_parameter("resume", arg.Resume),
+            arg.own_parameter("config", arg.Config),
+            arg.own_parameter("print_config", arg.PrintConfig, False),
+            arg.own_parameter("live", arg.Live, False),
+            arg.own_parameter("live_port", arg.LivePort),
+            arg.own_parameter("tensorboard", arg.TensorBoard, False),
+            arg.own_parameter("quiet", arg.Quiet, False),
+            arg.own_parameter("as_json", arg.AsJson, False),
+        ],
+    )
+
+
+def asked_for(chosen: Chosen, given: dict[str, Any]) -> Asked:
+    """What flags and the config file ask for; complains where no data is named."""
+    top = {name: given.pop(name, None) for name in ("data", "target", "out")}
+    top = {name: chosen.config.get(name) if top[name] is None else top[name] for name in top}
+    if top["data"] is None:
+        raise UsageError(
+            "name data to search on, for example: meritnas search sales.csv --target churn "
+            "(or continue a run with --resume RUN)"
+        )
+    data = str(top["data"])
+    out = None if top["out"] is None else str(top["out"])
+    return Asked(data, top["target"], out, assemble(chosen, given, data))
+
+
+def _hint(chosen: Chosen) -> str:
+    if chosen.space and chosen.strategy:
+        return ""
+    return (
+        "Spaces and strategies have flags of their own: see them with --space NAME, "
+        "--strategy NAME and --help together, or with meritnas list."
+    )
+
+
+def _print_config(asked: Asked) -> None:
+    from meritnas.cli.config_file import config_text
+
+    typer.echo(config_text(asked), nl=False)
 
 
 def _page(listener: Listener, port: int | None) -> LivePage:
@@ -193,45 +125,25 @@ def _page(listener: Listener, port: int | None) -> LivePage:
     return page
 
 
-def _start(asked: dict[str, Any], listener: Listener) -> dict[str, Any]:
-    if "data" not in asked:
-        raise UsageError(
-            "name data to search on, for example: meritnas search sales.csv --target churn "
-            "(or continue a run with --resume RUN)"
-        )
-    arguments = library_arguments(asked)
-
+def _start(asked: Asked, listener: Listener) -> dict[str, Any]:
     from meritnas import api  # here, so that --help does not wait for torch
 
-    return api.search(**arguments, listen=listener).summary
+    found = api.search_request(asked.data, asked.target, asked.request, asked.out, listener)
+    return found.summary
 
 
-def _go_on(run: Path, asked: dict[str, Any], listener: Listener) -> dict[str, Any]:
-    if asked:
-        names = ", ".join(_flag(name) for name in asked)
+def _only_resume(given: dict[str, Any]) -> None:
+    if given:
+        names = ", ".join("DATA" if name == "data" else f"--{name}" for name in given)
         raise UsageError(
             f"--resume continues a run with the settings it was started with; leave out {names}"
         )
 
+
+def _go_on(run: Path, listener: Listener) -> dict[str, Any]:
     from meritnas import api
 
     return api.resume(run, listen=listener).summary
-
-
-def library_arguments(asked: dict[str, Any]) -> dict[str, Any]:
-    """What users gave, by the names of `meritnas.search`; the library has the defaults."""
-    own = {name: value for name, value in asked.items() if name in _STRATEGY_OPTIONS}
-    arguments = {name: value for name, value in asked.items() if name not in own}
-    if "widths" in asked:
-        rows = arguments["widths"] = parse_widths(asked["widths"])
-        if isinstance(rows[0], list):
-            arguments.setdefault("layers", len(rows))
-    arguments |= modality_arguments(asked)
-    return {**arguments, "strategy_options": own}
-
-
-def _flag(name: str) -> str:
-    return _FLAGS.get(name, "--" + name.replace("_", "-"))
 
 
 def _way_on(run: Path | None) -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from meritnas.cli import options as opt
+from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
 from meritnas.cli.messages import say
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 from meritnas.errors import whole_number
 from meritnas.settings.augment import Augment
 from meritnas.settings.fields import shown
+from meritnas.settings.reading import Reading
+from meritnas.settings.recipe import TrainRecipe
 
 _LEAST_SIDE = 4
 
 
 @dataclass(frozen=True)
-class ImageReading:
+class ImageReading(Reading):
     """What a user decides about images.
 
     Attributes:
@@ -44,9 +46,9 @@ class ImageReading:
         asked = {"crop": self.crop, "flip": self.flip, "cutout": self.cutout}
         return {name: value for name, value in asked.items() if value is not None}
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
+    def changed(self, recipe: TrainRecipe) -> TrainRecipe:
+        """What is done to training images, as far as it was decided."""
+        return replace(recipe, augment=replace(recipe.augment, **self.changes))
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Self:

@@ -35,6 +35,7 @@ class ModalityKind(DataKind):
     }
     space = "fusion"
     strategy = "sm-shapley"
+    by_looks = False
     least_judged_rows = 256
 
     def recognises(self, data: Any) -> bool:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from meritnas.errors import UsageError, whole_number
 from meritnas.plugins import importable_name
 from meritnas.settings.fields import shown
+from meritnas.settings.reading import Reading
 
 
 @dataclass(frozen=True)
-class ModalityReading:
+class ModalityReading(Reading):
     """What a user decides about several modalities.
 
     Attributes:
@@ -56,15 +57,6 @@ class ModalityReading:
         return {
             each: importable_name(own, "backbone") for each, own in self.frozen_backbones.items()
         }
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`."""
-        return cls(**found)
 
 
 def _plain(

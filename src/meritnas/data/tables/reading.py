@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import Literal
 
 from meritnas.errors import UsageError
 from meritnas.settings.fields import shown
+from meritnas.settings.reading import Reading
 
 SCALINGS = ("auto", "standard", "quantile")
 
 
 @dataclass(frozen=True)
-class TableReading:
+class TableReading(Reading):
     """What a user decides about a table.
 
     Attributes:
@@ -38,12 +38,3 @@ class TableReading:
                 f"the scaling must be {', '.join(SCALINGS[:-1])} or {SCALINGS[-1]}, "
                 f"got '{self.scaling}'"
             )
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`."""
-        return cls(**found)

@@ -34,6 +34,7 @@ class TextKind(DataKind):
     }
     space = "recurrent"
     strategy = "advantage"
+    by_looks = False
     least_judged_rows = 1
 
     def impossible(self, data: Any) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import Literal
 
 from meritnas.errors import UsageError, whole_number
 from meritnas.settings.fields import shown
+from meritnas.settings.reading import Reading
 
 
 @dataclass(frozen=True)
-class TextReading:
+class TextReading(Reading):
     """What a user decides about a text.
 
     Attributes:
@@ -29,12 +29,3 @@ class TextReading:
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
         if self.level not in ("word", "character"):
             raise UsageError(f"the level must be word or character, got '{self.level}'")
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`."""
-        return cls(**found)

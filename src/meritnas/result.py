@@ -1,6 +1,7 @@
+"""What a search found, as Python sees it."""
+
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,11 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from meritnas.explanation.network_credit import NetworkExplanation
+from meritnas.explanation.network import NetworkExplanation, explain_run
 from meritnas.families.family import Family
 from meritnas.prediction.predictor import NewData, load_predictor
-from meritnas.report.page.page import NAME, write_report
+from meritnas.report.page.page import NAME, report_at_end, write_report
+from meritnas.run.job import Job
 from meritnas.space.architecture import Architecture
 from meritnas.store.run_store import RunStore
 
@@ -25,14 +27,19 @@ class SearchResult:
         space: the space it was chosen from.
         run: the folder with everything about the search.
         summary: the numbers of `meritnas search --json`.
-        explain: finds out what each part of the network is worth, and what else was close.
     """
 
     architecture: Architecture
     space: Family
     run: Path
     summary: dict[str, Any]
-    explain: Callable[[], NetworkExplanation] = field(repr=False, compare=False)
+    _job: Job = field(repr=False, compare=False)
+
+    def explain(self) -> NetworkExplanation:
+        """Find out what each part of the network is worth, and what else was close."""
+        found = explain_run(self._job, RunStore.open(self.run))
+        report_at_end(self.run)
+        return found
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -58,3 +65,11 @@ class SearchResult:
     def predict(self, data: NewData) -> np.ndarray:
         """Answers for the rows of a table, or for pictures, like those that were searched on."""
         return load_predictor(self.run).predict(data)
+
+
+def result_of(job: Job, store: RunStore) -> SearchResult:
+    """The result that a run's folder holds."""
+    kept = store.read_json("result.json", "architecture", "test")
+    summary = {**kept, "run": str(store.folder)}  # it may have moved
+    chosen = job.ground.family.parse(summary["architecture"])
+    return SearchResult(chosen, job.ground.family, store.folder, summary, job)

@@ -17,11 +17,15 @@ from meritnas.credit.shapiq_game import shapiq_game
 from meritnas.credit.shapley import shapley_values
 from meritnas.data.task import Task
 from meritnas.engine.loop import Search
+from meritnas.errors import StoreError, UsageError
 from meritnas.families.tabular.family import TabularSpace
-from meritnas.prepare.setup import Ground
+from meritnas.prepare.ground import Ground
+from meritnas.run.job import Job, ended_search
 from meritnas.space.decision import ZERO
 from meritnas.space.rule import ABSENT
+from meritnas.store.run_store import RunStore
 from meritnas.training.metrics import score_name
+from meritnas.training.threads import limited_threads
 
 _LOG = logging.getLogger(__name__)
 """Told how far an explanation is, which can take minutes: what is being done, `:`, how far."""
@@ -139,6 +143,28 @@ class NetworkExplanation:
             "alternatives": [asdict(other) for other in self.alternatives],
             "interactions": [asdict(pair) for pair in self.interactions],
         }
+
+
+def explain_run(job: Job, store: RunStore) -> NetworkExplanation:
+    """What each part of a run's network is worth; the run keeps it."""
+    if not store.has("result.json"):
+        raise StoreError(
+            f"run {store.folder} has not ended yet; continue it with: "
+            f"meritnas search --resume {store.folder}"
+        )
+    if not store.has("checkpoint.pt"):
+        raise UsageError(
+            f"run {store.folder} trained a given network without a search, so there is no "
+            "supernet to judge its parts by"
+        )
+    running = ended_search(job, store)
+    text = str(store.read_json("result.json", "architecture")["architecture"])
+    with limited_threads(job.settings.threads), running.own_draws():
+        found = explain_search(job.ground, running, job.bundle.task, text)
+    store.write_json("credit.json", found.to_json())
+    for name, frame in found.tables().items():
+        store.write_text(f"{name}.csv", frame.to_csv(index=False))
+    return found
 
 
 def explain_search(

@@ -1,3 +1,5 @@
+"""What a run's network makes of its modalities: their worth, noise, what is missing."""
+
 from __future__ import annotations
 
 import hashlib
@@ -14,9 +16,6 @@ from meritnas.data.modalities.noise import Noise
 from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.explanation.modality_use import Disturbed, ModalityUse, disturbed_scores, modality_use
 from meritnas.prediction.predictor import load_predictor
-from meritnas.prepare.preparation import AnyData
-from meritnas.report.charts.modality_figure import modality_file
-from meritnas.report.page.page import report_at_end
 from meritnas.run.job import Job
 from meritnas.store.run_store import RunStore
 from meritnas.training.metrics import main_metric
@@ -65,10 +64,10 @@ class ModalityExplanation:
 def explain_modalities(
     run: str | Path,
     noise: Noise | Sequence[Noise] = (),
-    data: AnyData | None = None,
+    data: Any = None,
     seed: int = 0,
 ) -> ModalityExplanation:
-    """Find out what a run's network makes of its modalities; the run keeps table and figure.
+    """Find out what a run's network makes of its modalities; the run keeps the table.
 
     Scores under noise that were found earlier for the same network stay, unless found anew.
 
@@ -103,11 +102,7 @@ def explain_modalities(
     explained = ModalityExplanation(
         main_metric(task), use, (*kept, *found), store.folder / FIGURE, network
     )
-    plain = explained.to_json()
-    store.write_json(TABLE, plain)
-    drawn = modality_file(plain["modalities"], plain["disturbed"], explained.metric)
-    store.write_text(FIGURE, drawn)
-    report_at_end(store.folder)
+    store.write_json(TABLE, explained.to_json())
     return explained
 
 

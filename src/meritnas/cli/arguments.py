@@ -1,0 +1,101 @@
+"""What commands take beside settings: data, runs, folders, how to print."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from meritnas.cli.newer_version import tell_newer_version
+
+_RUN = "Run"
+
+DATA_HELP = (
+    "A table (CSV, TSV, gz, Parquet); images (a folder per class, npz, idx, CIFAR); a text "
+    "(--space recurrent); an npz with an array for each modality (--space fusion); or digits, "
+    "breast_cancer, wine, diabetes, mnist5k."
+)
+Data = Annotated[str | None, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
+ShownRun = Annotated[Path, typer.Argument(metavar="RUN", help="The folder that a search wrote.")]
+Run = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN", help="The folder that a search wrote.", callback=tell_newer_version
+    ),
+]
+SkipBadRows = Annotated[
+    bool, typer.Option("--skip-bad-rows", help="Leave out rows of a file with too many fields.")
+]
+Target = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column to predict.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="The run's folder; it must not exist.",
+        show_default="a new one in runs/",
+        metavar="DIR",
+        rich_help_panel=_RUN,
+    ),
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(
+        help="Continue this run instead.",
+        metavar="RUN",
+        rich_help_panel=_RUN,
+        callback=tell_newer_version,
+    ),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        help="A TOML file with settings; a flag wins over it.",
+        metavar="FILE",
+        rich_help_panel=_RUN,
+    ),
+]
+PrintConfig = Annotated[
+    bool,
+    typer.Option(
+        "--print-config",
+        help="Print all settings as such a file, and do nothing else.",
+        rich_help_panel=_RUN,
+    ),
+]
+Live = Annotated[
+    bool,
+    typer.Option(
+        "--live", help="Show the report in a browser while it grows.", rich_help_panel=_RUN
+    ),
+]
+LivePort = Annotated[
+    int | None,
+    typer.Option(
+        help="For --live, on this machine only.",
+        show_default="a free one",
+        min=1,
+        max=65535,
+        rich_help_panel=_RUN,
+    ),
+]
+TensorBoard = Annotated[
+    bool,
+    typer.Option(
+        "--tensorboard",
+        help="Also write curves for TensorBoard, into the run's folder.",
+        rich_help_panel=_RUN,
+    ),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="No progress, no notes.", rich_help_panel=_RUN)
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="The result as one JSON object.", rich_help_panel=_RUN)
+]
+
+
+def own_parameter(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
+    """A parameter of a command that is no setting."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)

@@ -1,0 +1,89 @@
+"""Which space and strategy a command line names, before its other flags can be known."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from meritnas.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What decides which flags there are.
+
+    Attributes:
+        space: its name, or module:name; None for the usual one of the data.
+        strategy: the same.
+        strategies: of a comparison, as they were written.
+        config: what the file after `--config` holds.
+    """
+
+    space: str | None = None
+    strategy: str | None = None
+    strategies: tuple[str, ...] = ()
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+
+def find_chosen(arguments: Sequence[str]) -> Chosen:
+    """Look for `--space`, `--strategy`, `--strategies` and `--config` among arguments."""
+    path = _value(arguments, "--config")
+    config = read_config(Path(path)) if path is not None else {}
+    space = _value(arguments, "--space") or _name(config.get("space"))
+    strategy = _value(arguments, "--strategy") or _name(config.get("strategy"))
+    listed = _value(arguments, "--strategies") or ""
+    return Chosen(space, strategy, split_strategies(listed), config)
+
+
+def arguments_to_complete() -> list[str]:
+    """What stands on the line that a shell wants to be completed; nothing where none does."""
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+    try:
+        return shlex.split(line)
+    except ValueError:  # a quotation mark that is not closed yet
+        return line.split()
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """A config file: TOML with the settings of a search."""
+    try:
+        return tomllib.loads(path.expanduser().read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is no TOML file ({error}); see --print-config for one") from error
+
+
+def split_strategies(text: str) -> tuple[str, ...]:
+    """Names with their options, at commas outside parentheses: `tabnas(samples=4),random`."""
+    found, depth, start = [], 0, 0
+    for place, mark in enumerate(text):
+        depth += (mark == "(") - (mark == ")")
+        if mark == "," and depth == 0:
+            found.append(text[start:place])
+            start = place + 1
+    found.append(text[start:])
+    return tuple(part.strip() for part in found if part.strip())
+
+
+def _value(arguments: Sequence[str], flag: str) -> str | None:
+    """What follows a flag, the last time that it is given."""
+    found = None
+    for number, argument in enumerate(arguments):
+        if argument.startswith(flag + "="):
+            found = argument.removeprefix(flag + "=")
+        elif argument == flag and number + 1 < len(arguments):
+            found = arguments[number + 1]
+    return found
+
+
+def _name(section: Any) -> str | None:
+    """The name in a section of a config file, or the section where it is a name."""
+    if isinstance(section, Mapping):
+        section = section.get("name")
+    return None if section is None else str(section)

@@ -1,0 +1,54 @@
+"""A request as a config file: TOML that `--config` reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from meritnas.cli.request import Asked, simple_settings
+from meritnas.settings.fields import Setting, settings_of
+from meritnas.settings.limits import Limits
+
+
+def config_text(asked: Asked) -> str:
+    """All settings: what is as by default stands there as a comment, with its line of help."""
+    request = asked.request
+    top = {"data": asked.data, "target": asked.target, "out": asked.out}
+    lines = [f"{name} = {_toml(value)}" for name, value in top.items() if value is not None]
+    limits = {field.name: getattr(request.limits, field.name) for field in fields(Limits)}
+    lines += _lines(settings_of(Limits), limits)
+    simple = [s for s in simple_settings() if s.name not in ("space", "strategy")]
+    lines += _lines(simple, {s.name: getattr(request, s.name) for s in simple})
+    for role in ("space", "strategy", "reading", "training", "retraining", "run"):
+        part: Any = getattr(request, role)
+        lines += ["", f"[{role}]"]
+        if role in ("space", "strategy"):
+            lines.append(f"name = {_toml(part.name)}")
+        lines += _lines(settings_of(type(part)), vars(part))
+    return "\n".join(lines) + "\n"
+
+
+def _lines(settings: Iterable[Setting], values: Mapping[str, Any]) -> list[str]:
+    found = []
+    for setting in settings:
+        if setting.hidden:
+            continue
+        value = values[setting.name]
+        help_line = f"  # {setting.help}" if setting.help else ""
+        if value == setting.default:
+            usual = setting.usual or ("not set" if value is None else _toml(value))
+            found.append(f"# {setting.name} = {usual}{help_line}")
+        else:
+            found.append(f"{setting.name} = {_toml(value)}{help_line}")
+    return found
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML writes it, which is JSON but for tables in a line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)

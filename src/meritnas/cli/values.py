@@ -1,0 +1,112 @@
+"""What users write on the command line or in a config file, as the values that settings take."""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Union, get_args, get_origin
+
+from meritnas.errors import UsageError
+from meritnas.settings.fields import Setting
+
+_COUNT = re.compile(r"([+-]?\d[\d_,]*(?:\.\d+)?)\s*([kKmMgG]?)")
+_FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+
+
+def parse_count(text: str) -> int:
+    """A whole number, also as 20k, 1.5M or 20_000.
+
+    Raises:
+        ValueError: It is none; the message says how one is written.
+    """
+    match = _COUNT.fullmatch(text.strip())
+    if match is not None:
+        digits, factor = match[1].replace("_", "").replace(",", ""), _FACTORS[match[2].lower()]
+        whole, _, part = digits.partition(".")
+        scaled = int(whole + part) * factor
+        if scaled % 10 ** len(part) == 0:
+            return scaled // 10 ** len(part)
+    raise ValueError(f"{text!r} is no whole number, such as 20000, 20k or 1.5M")
+
+
+def parse_widths(text: str) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
+    """The widths to choose from: "8,16,32" for every layer, "8,16;16,32" for each its own."""
+    rows = tuple(_parse_row(row, text) for row in text.split(";"))
+    return rows if len(rows) > 1 else rows[0]
+
+
+def _parse_row(row: str, whole: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(width) for width in row.split(","))
+    except ValueError:
+        raise UsageError(
+            f"cannot read the widths '{whole}': '{row.strip()}' is no list of whole numbers; "
+            'write "8,16,32", or a list for each layer: "8,16;16,32,64"'
+        ) from None
+
+
+def parse_modalities(given: Sequence[str]) -> list[str] | dict[str, list[str]]:
+    """What users wrote after `--modality`: names, or for a table names with their columns."""
+    named = [text for text in given if "=" in text]
+    if not named:
+        return [name.strip() for text in given for name in text.split(",")]
+    found: dict[str, list[str]] = {}
+    for text in given:
+        name, mark, columns = text.partition("=")
+        if not mark or not name.strip() or not columns.strip():
+            raise UsageError(
+                f"give columns for every --modality or for none, as in text=title,review; got "
+                f"'{text}'"
+            )
+        found.setdefault(name.strip(), []).extend(column.strip() for column in columns.split(","))
+    return {name: list(dict.fromkeys(columns)) for name, columns in found.items()}
+
+
+def parse_named(given: Sequence[str], flag: str) -> dict[str, str]:
+    """What users wrote after a flag that takes NAME=VALUE, such as `--backbone`."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, mark, own = (part.strip() for part in text.partition("="))
+        if not mark or not name or not own:
+            raise UsageError(
+                f"{flag} takes a modality and a function that makes its network, as in "
+                f"sound=encoders:Encoder; got '{text}'"
+            )
+        found[name] = own
+    return found
+
+
+def kinds_of(kind: Any) -> tuple[Any, ...]:
+    """The types that a union is made of, or the one type."""
+    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+
+
+def is_named(setting: Setting) -> bool:
+    """Whether values come as NAME=VALUE, one after the other."""
+    return any((get_origin(kind) or kind) in (Mapping, dict) for kind in kinds_of(setting.kind))
+
+
+def reader(setting: Setting) -> Callable[[Any], Any] | None:
+    """What makes a setting's value of the text, or the texts, that a user wrote; None for none."""
+    origins = [get_origin(kind) or kind for kind in kinds_of(setting.kind)]
+    if is_named(setting):
+        if len(origins) > 1:
+            return parse_modalities
+        return lambda given: parse_named(given, f"--{setting.flag}")
+    if int in origins:
+        return parse_count
+    return parse_widths if tuple in origins or Sequence in origins else None
+
+
+def read_from_file(setting: Setting, value: Any) -> Any:
+    """A value of a config file, where numbers may be written like on the command line."""
+    read = reader(setting)
+    if not isinstance(value, str) or read is None or is_named(setting):
+        return value
+    try:
+        return read(value)
+    except ValueError as error:
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(f"{setting.name}: {error}") from error

@@ -1,0 +1,155 @@
+"""What all estimators share: parameters, nested parameters of specs, the search itself."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from meritnas.api import nobody
+from meritnas.data.bundle import Outline
+from meritnas.data.kind import Source
+from meritnas.data.kinds import kind_named
+from meritnas.errors import DataError
+from meritnas.estimators.progress import Lines
+from meritnas.families.catalogue import space_spec
+from meritnas.prediction.predictor import Predictor, load_predictor
+from meritnas.prepare.config import make_config
+from meritnas.prepare.settle import settle
+from meritnas.result import result_of
+from meritnas.run.job import Job, start
+from meritnas.settings.request import Request, RunOptions
+from meritnas.settings.spec import SpaceSpec, StrategySpec
+from meritnas.settings.training import Retraining, Training
+from meritnas.store.run_store import RunStore
+from meritnas.strategy.catalogue import strategy_spec
+from meritnas.training.train import outputs_of
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SearchEstimator(BaseEstimator):
+    """A scikit-learn estimator that searches its network; see `meritnas.search` for parameters.
+
+    Options of specs are nested parameters: `strategy__samples`, `space__layers`,
+    `retraining__seeds`. Networks are trained once from scratch unless `retraining` says otherwise.
+    """
+
+    max_params: int | None = None
+    max_flops: int | None = None
+    space: str | SpaceSpec
+    strategy: str | StrategySpec
+    epochs: int | None = None
+    minutes: float | None = None
+    reading: Any = None
+    training: Training | None = None
+    retraining: Retraining | None = None
+    validation_fraction: float = 0.2
+    test_fraction: float = 0.1
+    random_state: int | np.random.RandomState | None = None
+    device: str = "cpu"
+    verbose: int = 0
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; `deep` for those of specs and settings, too."""
+        found: dict[str, Any] = super().get_params(deep=deep)
+        if deep:
+            for name in list(found):
+                value = self._spelled_out(name) if "__" not in name else None
+                if is_dataclass(value) and not isinstance(value, type):
+                    own = {f"{name}__{f.name}": getattr(value, f.name) for f in fields(value)}
+                    found |= own
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; `strategy__samples=4` changes one option of the strategy."""
+        direct = {name: value for name, value in params.items() if "__" not in name}
+        super().set_params(**direct)
+        known = self.get_params(deep=True)
+        for name, value in params.items():
+            if name in direct:
+                continue
+            if name not in known:
+                raise ValueError(
+                    f"no parameter '{name}' of {type(self).__name__}; there are "
+                    f"{', '.join(sorted(known))}"
+                )
+            outer, _, inner = name.partition("__")
+            setattr(self, outer, replace(self._spelled_out(outer), **{inner: value}))
+        return self
+
+    def _spelled_out(self, name: str) -> Any:
+        """A parameter with what a name or None stands for."""
+        value = getattr(self, name)
+        if name == "strategy":
+            return strategy_spec(value)
+        if name == "space":
+            return space_spec(value)
+        if value is not None:
+            return value
+        usual = {"training": Training, "retraining": Retraining, "reading": self._kind().reading}
+        return usual[name]() if name in usual else None
+
+    def _kind(self) -> Any:
+        """The kind of data that the space is for."""
+        return kind_named(space_spec(self.space).data)
+
+    def _request(self, seed: int, **more: Any) -> Request:
+        """What the parameters ask for."""
+        again = self.retraining or Retraining()
+        return Request(
+            space=self.space,
+            strategy=self.strategy,
+            epochs=self.epochs,
+            minutes=self.minutes,
+            seed=seed,
+            reading=self.reading,
+            training=self.training or Training(),
+            retraining=replace(again, seeds=again.seeds or 1),
+            run=RunOptions(self.device),
+            **more,
+        )
+
+    def _search(self, source: Source, outline: Outline, request: Request) -> Predictor:
+        """Search and train; what all estimators know about it afterwards is set."""
+        kind = self._kind()
+        reading = request.reading or kind.reading()
+        settings = settle(request, kind, kind.facts(source, outline, reading))
+        job = Job.make(settings, kind, source, outline)
+        running, planning = job.planned_search()
+        with tempfile.TemporaryDirectory(prefix="meritnas-") as folder:
+            store = RunStore.create(Path(folder), make_config(settings, kind, source))
+            start(job, store, Lines() if self.verbose else nobody, running, planning)
+            result = result_of(job, store)
+            predictor = load_predictor(store.folder)
+            trainings = store.read_json("retrain.json")["results"]
+            self.history_ = [*store.events(), *({"kind": "training", **t} for t in trainings)]
+        self.architecture_ = result.architecture.text
+        self.n_params_ = int(result.summary["params"])
+        self.costs_ = dict(result.summary["costs"])
+        self.test_ = result.test
+        self._summary: Mapping[str, Any] = result.summary
+        self._task = predictor.task
+        self.encoder_: Any = predictor.encoder
+        return predictor
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _check_fractions(self) -> None:
+        for name in ("validation_fraction", "test_fraction"):
+            share = getattr(self, name)
+            if not 0 <= share < 1:
+                raise DataError(f"{name} must be from 0 to below 1, got {share}")
+
+    def _outputs_of(self, inputs: torch.Tensor) -> torch.Tensor:
+        """What `module_` says; in double precision an answer does not depend on those beside it."""
+        module = copy.deepcopy(self.module_).double()
+        return outputs_of(module, inputs.double())

@@ -1,0 +1,14 @@
+"""The networks that a run was about, built again from what its folder keeps."""
+
+from __future__ import annotations
+
+from meritnas.data.kind import Encoder
+from meritnas.data.task import Task
+from meritnas.families.family import Family
+from meritnas.settings.settings import SearchSettings
+
+
+def make_family(settings: SearchSettings, encoder: Encoder, task: Task) -> Family:
+    """The family that a space stands for, on data that is encoded like this."""
+    family: Family = settings.space.build(encoder.inputs, task.outputs, settings.limits)
+    return family

@@ -1,0 +1,128 @@
+"""Settings with nothing left open: what was asked for, and for the rest what suits the data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from meritnas.data.kind import DataKind
+from meritnas.errors import UsageError
+from meritnas.families.catalogue import space_spec, space_specs
+from meritnas.settings.preset import Facts, Preset
+from meritnas.settings.recipe import TrainRecipe
+from meritnas.settings.request import Request
+from meritnas.settings.settings import SearchSettings
+from meritnas.settings.spec import SpaceSpec, StrategySpec
+from meritnas.strategy.catalogue import strategy_spec
+
+USUAL_PRESET = "quick"
+
+
+def settle(request: Request, kind: DataKind, facts: Facts) -> SearchSettings:
+    """The settings of a search on this data.
+
+    Args:
+        request: what was asked for.
+        kind: of data.
+        facts: what the defaults follow from.
+    """
+    space, strategy = chosen_space(request, kind), strategy_spec(request.strategy or kind.strategy)
+    reading = request.reading or kind.reading()
+    limits = request.limits.by_cost()
+    _check_together(space, strategy, limits, kind)
+    check_device(request.run.device)
+    preset = space.preset(
+        request.preset,
+        replace(facts, batch_size=request.training.batch_size),
+        strategy.partial_channels(space.name),
+    )
+    recipe, alone = _recipes(request, preset, reading)
+    timed = request.minutes is not None
+    again = request.retraining
+    return SearchSettings(
+        space=preset.space,
+        strategy=strategy,
+        reading=reading,
+        limits=limits,
+        preset=request.preset or (None if preset.retrain is None else USUAL_PRESET),
+        epochs=None if timed else request.epochs or preset.search_epochs,
+        minutes=request.minutes,
+        recipe=recipe,
+        child_recipe=alone,
+        warmup=_or(request.training.warmup, preset.warmup),
+        retrain_epochs=again.epochs or (None if timed else preset.retrain_epochs),
+        retrain_seeds=again.seeds or preset.retrain_seeds,
+        finalists=again.finalists or preset.finalists,
+        seed=request.seed,
+        device=request.run.device,
+        threads=request.run.threads or preset.threads or torch.get_num_threads(),
+        pareto=request.pareto,
+    )
+
+
+def usual_epochs(settings: SearchSettings, facts: Facts) -> tuple[int, int]:
+    """Passes of a search and of a network trained alone, where time does not say otherwise."""
+    known = replace(facts, batch_size=settings.recipe.batch_size)
+    preset = settings.space.preset(settings.preset, known, 1)
+    return preset.search_epochs, preset.retrain_epochs
+
+
+def chosen_space(request: Request, kind: DataKind) -> SpaceSpec:
+    """The space that was asked for, or the usual one; complains where it is for other data."""
+    space = space_spec(request.space or kind.space)
+    if space.data not in ("", kind.name):
+        others = [name for name, spec in space_specs().items() if spec.data == kind.name]
+        raise UsageError(
+            f"the space '{space.name}' is for other data, and {kind.this}; "
+            f"use {' or '.join(others[:2])}"
+        )
+    return space
+
+
+def check_device(device: str) -> None:
+    """Complain about a device that cannot be used here."""
+    try:
+        torch.empty(1, device=device).cpu()
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise UsageError(f"device '{device}' cannot be used here ({reason}); try cpu") from error
+
+
+def _check_together(
+    space: SpaceSpec, strategy: StrategySpec, limits: dict[str, int], kind: DataKind
+) -> None:
+    for cost in limits:
+        if cost not in space.costs:
+            raise UsageError(
+                f"a limit on {cost} is for tables; for {kind.many} limit {' or '.join(space.costs)}"
+            )
+    if strategy.partial_channels(space.name) > 1 and not space.channels_in_parts and space.networks:
+        raise UsageError(
+            f"strategy '{strategy.name}' trains a part of a cell's channels and {space.networks} "
+            "have none; use 'darts'"
+        )
+
+
+def _recipes(
+    request: Request, preset: Preset, reading: Any
+) -> tuple[TrainRecipe, TrainRecipe | None]:
+    """How the supernet is trained, and how a network alone, where that differs.
+
+    A supernet trains without dropout, which a path does by itself, and has no auxiliary head.
+    """
+
+    def wanted(recipe: TrainRecipe) -> TrainRecipe:
+        found = request.retraining.changed(request.training.changed(recipe))
+        changed: TrainRecipe = reading.changed(found)
+        return changed
+
+    if preset.retrain is None:
+        return wanted(preset.search), None
+    search = replace(wanted(preset.search), auxiliary=0.0, dropout=0.0)
+    return search, wanted(preset.retrain)
+
+
+def _or(given: float | None, usual: float) -> float:
+    return usual if given is None else given

@@ -1,0 +1,60 @@
+"""The one way from data and a request to a job that can be run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from meritnas.data.kind import DataKind
+from meritnas.data.kinds import recognise
+from meritnas.errors import UsageError
+from meritnas.families.catalogue import space_spec
+from meritnas.families.family import Family
+from meritnas.prepare.config import make_config
+from meritnas.prepare.settle import settle
+from meritnas.run.job import Job
+from meritnas.settings.request import Request
+
+
+def begin(
+    data: Any, target: str | None, request: Request, architecture: str | None = None
+) -> tuple[Job, dict[str, Any]]:
+    """Data -> outline -> settings -> encoded data -> networks that fit; and the run's config.
+
+    Args:
+        data: as `meritnas.search` takes it.
+        target: the column to predict.
+        request: what is asked for.
+        architecture: of a network that is given; sizes that are left open are as it has them.
+    """
+    wanted = None if request.space is None else space_spec(request.space).data or None
+    kind = recognise(data, wanted)
+    reading = _checked_reading(request.reading, kind)
+    if architecture is not None:
+        space = space_spec(request.space or kind.space).of_architecture(architecture)
+        request = replace(request, space=space)
+    source = kind.load(data, target, reading)
+    outline = kind.outline(source, reading, request.seed)
+    settings = settle(request, kind, kind.facts(source, outline, reading))
+    job = Job.make(settings, kind, source, outline)
+    return job, make_config(settings, kind, source)
+
+
+def check_family(given: Family, job: Job) -> None:
+    """Complain where a space that was built for other data was given."""
+    if given != job.ground.family:
+        raise UsageError(
+            f"the space {given} does not fit the data, which need {job.ground.family}; build it "
+            "with the inputs and outputs of the data"
+        )
+
+
+def _checked_reading(reading: Any, kind: DataKind) -> Any:
+    if reading is None:
+        return kind.reading()
+    if not isinstance(reading, kind.reading):
+        raise UsageError(
+            f"{kind.this}, which a {kind.reading.__name__} says how to read; "
+            f"got {type(reading).__name__}"
+        )
+    return reading

@@ -1,0 +1,84 @@
+"""A run's result.json: what was found, what it costs, how good it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from meritnas.families.latency import microseconds
+from meritnas.run.timed_race import planning_seconds
+from meritnas.store.run_store import RunStore
+from meritnas.training.retrain import Retrained
+from meritnas.training.rungs import mark_best, point
+
+if TYPE_CHECKING:
+    from meritnas.run.job import Job
+
+
+def write_result(
+    job: Job,
+    store: RunStore,
+    trained: Retrained,
+    rows: Sequence[dict[str, Any]],
+    found: Mapping[str, Any],
+) -> None:
+    """Write the result of a run's latest race.
+
+    Args:
+        job: the run's.
+        store: its folder.
+        trained: the winner.
+        rows: of networks for smaller limits.
+        found: architecture.json.
+    """
+    summary = _summary(job, store, trained, found)
+    if rows:
+        top = point(job.ground.family, job.settings.limits.get("params"), trained, "")
+        summary["pareto"] = mark_best([top, *rows])
+    store.write_json("result.json", summary)
+
+
+def _summary(
+    job: Job, store: RunStore, trained: Retrained, found: Mapping[str, Any]
+) -> dict[str, Any]:
+    ground, settings, race = job.ground, job.settings, trained.race
+    chosen, family = trained.architecture, job.ground.family
+    return {
+        "architecture": chosen,
+        "short": family.short(chosen),
+        "params": family.cost(chosen, "params"),
+        "costs": {name: family.cost(chosen, name) for name in family.costs},
+        "limits": dict(settings.limits),
+        **_measured_latency(job, chosen),
+        "feasible_share": ground.feasible.share(),
+        "feasible_count": ground.feasible.count(),
+        "space_count": ground.feasible.space.count(),
+        "exact": ground.feasible.exact,
+        "notes": [*job.notes, *job.curve_notes(found["ladder"])],
+        "data": job.prepared.name,
+        "data_kind": job.prepared.kind.name,
+        "space": settings.space.name,
+        "task": job.bundle.task.kind,
+        "scaling": job.prepared.encoding.name,
+        "strategy": found.get("strategy", settings.strategy.name),
+        "seed": settings.seed,
+        "test": trained.test,
+        "test_spread": trained.test_spread,
+        "test_best": trained.test_best,
+        "retrain_epochs": race.epochs,
+        "retrain_seeds": len(race.seeds),
+        "race": race.to_json(),
+        "seconds": round(planning_seconds(store) + float(found["seconds"]) + trained.seconds, 2),
+        "run": str(store.folder),
+    }
+
+
+def _measured_latency(job: Job, chosen: str) -> dict[str, int]:
+    """What the whole network takes, beside the sum over its layers that was promised."""
+    if "latency" not in job.settings.limits:
+        return {}
+    module = job.ground.family.child(chosen).to(job.settings.device).eval()
+    row = torch.zeros(1, *job.bundle.train.inputs.shape[1:], device=job.settings.device)
+    return {"measured_latency": microseconds({"whole": (module, row)}, rounds=50)["whole"]}

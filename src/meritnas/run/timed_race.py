@@ -1,0 +1,87 @@
+"""How long the trainings after a search may take, and the race that fits into that."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from meritnas.prepare.settle import usual_epochs
+from meritnas.store.run_store import RunStore
+from meritnas.training.race import Race, timed_race
+from meritnas.training.train import train_child
+
+if TYPE_CHECKING:
+    from meritnas.run.job import Job
+
+_TIMED_EPOCHS = 3
+"""How many epochs are trained to find out how long one takes."""
+
+_TIMING_SHARE = 0.03
+"""Of the time that is left after a search: a measurement that takes longer is the last."""
+
+_LEAST_SHARE = 1 / 16
+"""Of the data, to begin with."""
+
+
+def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race:
+    """The race that the settings or the time allow; what was measured is fixed once."""
+    settings = job.settings
+    race = job.race(favourites[: settings.finalists], settings.retrain_seeds, 1)
+    if settings.retrain_epochs is not None:
+        return replace(race, epochs=settings.retrain_epochs)
+    plan = store.read_json("plan.json")
+    if "race" not in plan:
+        rungs = len(store.read_json("architecture.json", "ladder")["ladder"])
+        begun, left = time.perf_counter(), seconds_left(job, store)
+        an_epoch = _seconds_an_epoch(job, race, left)
+        planning = time.perf_counter() - begun
+        usual = usual_epochs(settings, job.prepared.facts)[1]
+        affordable = int((left - planning) / an_epoch)
+        plan["race"] = timed_race(race, favourites, rungs, affordable, usual).to_json()
+        plan["planning"] = plan.get("planning", 0.0) + planning
+        store.write_json("plan.json", plan)
+    return store.decode("plan.json", lambda kept: Race.from_json(kept["race"]))
+
+
+def seconds_left(job: Job, store: RunStore) -> float:
+    """How long all trainings may take after the search."""
+    if job.settings.minutes is None:
+        return math.inf
+    searching = float(store.read_json("architecture.json", "seconds")["seconds"])
+    spent = job.prepared.seconds + planning_seconds(store) + searching
+    return 60.0 * job.settings.minutes - spent
+
+
+def planning_seconds(store: RunStore) -> float:
+    """Seconds that went into finding out how much time allows."""
+    if not store.has("plan.json"):  # a given network
+        return 0.0
+    return float(store.read_json("plan.json").get("planning", 0.0))
+
+
+def _seconds_an_epoch(job: Job, race: Race, left: float) -> float:
+    """Measured on as much of the data as takes a small part of the time that is left."""
+    rows, share = len(job.bundle.train), _LEAST_SHARE
+    while True:
+        share = min(1.0, max(share, 2 * job.settings.alone.batch_size / rows))
+        took = _seconds_for(job, 1, race, share)
+        if share == 1.0 or took > _TIMING_SHARE * left:
+            break
+        share *= 4
+    if share < 1.0 or _TIMED_EPOCHS * took > _TIMING_SHARE * left:
+        return took / share
+    return _seconds_for(job, _TIMED_EPOCHS, race, 1.0) / _TIMED_EPOCHS  # with warm caches
+
+
+def _seconds_for(job: Job, epochs: int, race: Race, share: float) -> float:
+    """How long a training on this share of the data takes."""
+    recipe, task = job.settings.alone, job.bundle.task
+    train, valid = job.bundle.train.share(share), job.bundle.valid.share(share)
+    begun = time.perf_counter()
+    module = job.ground.family.child(
+        race.finalists[0], dropout=race.dropouts[-1], auxiliary=recipe.auxiliary > 0
+    ).to(job.settings.device)
+    train_child(module, train, valid, task.loss, recipe, epochs, 0)
+    return time.perf_counter() - begun

@@ -1,0 +1,69 @@
+"""What a network may cost at most, in users' units and in those of costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from meritnas.errors import UsageError, whole_number
+
+_COSTS = {
+    "max_params": ("params", 1),
+    "max_flops": ("flops", 1),
+    "max_size_kb": ("size", 1000),
+    "max_latency_ms": ("latency", 1000),
+}
+"""Field -> (the cost that it limits, how many of the cost's units are one of the user's)."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the network may cost at most; None for as much as it likes.
+
+    Attributes:
+        max_params: Most parameters the network may have, embeddings included.
+        max_flops: Most multiply-adds a row or image may take.
+        max_size_kb: Most kilobytes (1,000 bytes) the stored network may have.
+        max_latency_ms: Most milliseconds a row may take on this machine, by timed layers.
+    """
+
+    max_params: int | None = None
+    max_flops: int | None = None
+    max_size_kb: float | None = None
+    max_latency_ms: float | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            cost, unit = _COSTS[field.name]
+            if value is None:
+                continue
+            if unit == 1:
+                object.__setattr__(self, field.name, whole_number(f"max_{cost}", value))
+            elif not 0 < value < math.inf:
+                raise UsageError(f"{field.name} must be above 0 and finite, got {value}")
+
+    def by_cost(self) -> dict[str, int]:
+        """The limits that are set, as whole numbers of the costs' own units.
+
+        A kilobyte is 1,000 bytes: what keeps this limit keeps it at 1,024 too.
+        """
+        found: dict[str, int] = {}
+        for name, (cost, unit) in _COSTS.items():
+            value = getattr(self, name)
+            if value is not None:
+                # Rounded first: 1.001 * 1000 is a little less than 1001.
+                found[cost] = int(round(value * unit, 6)) if unit > 1 else value
+        return found
+
+    @staticmethod
+    def from_costs(limits: Mapping[str, int]) -> Limits:
+        """The inverse of `by_cost`."""
+        given: dict[str, Any] = {
+            name: limits[cost] if unit == 1 else limits[cost] / unit
+            for name, (cost, unit) in _COSTS.items()
+            if cost in limits
+        }
+        return Limits(**given)

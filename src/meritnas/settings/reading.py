@@ -1,0 +1,27 @@
+"""The base of the settings that say how data is read, one class for each kind of data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from meritnas.settings.recipe import TrainRecipe
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a user decides about data."""
+
+    def changed(self, recipe: TrainRecipe) -> TrainRecipe:
+        """A recipe with what is decided here about training; most kinds of data say nothing."""
+        return recipe
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Self:
+        """The inverse of `to_json`."""
+        return cls(**found)

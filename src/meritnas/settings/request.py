@@ -1,0 +1,88 @@
+"""What a user asks of a search, before the data says what the rest should be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from meritnas.errors import UsageError, whole_number
+from meritnas.settings.fields import shown
+from meritnas.settings.limits import Limits
+from meritnas.settings.spec import SpaceSpec, StrategySpec
+from meritnas.settings.training import Retraining, Training
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Where a run computes.
+
+    Attributes:
+        device: cpu, cuda, ...
+        threads: CPU threads.
+    """
+
+    device: str = "cpu"
+    threads: int | None = field(default=None, metadata=shown(usual="1, or all for large batches"))
+
+    def __post_init__(self) -> None:
+        if self.threads is not None:
+            object.__setattr__(self, "threads", whole_number("threads", self.threads, 1))
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a search; None for what is left to the data.
+
+    Attributes:
+        space: The kind of network: one of `meritnas list spaces`, or module:name of your own.
+        strategy: How to search: one of `meritnas list strategies`, or module:name of your own.
+        preset: Where all that is not given comes from, but for tables: quick (minutes) or paper.
+        epochs: Passes of the search over the data.
+        minutes: Time for everything, instead of epochs.
+        pareto: Also find networks for a ladder of smaller limits.
+        seed: Same seed, same result.
+        limits: what the network may cost.
+        reading: how the data is read, by the class that its kind has for that.
+        training: how weights are trained.
+        retraining: how networks are trained alone.
+        run: where it is computed.
+    """
+
+    space: str | SpaceSpec | None = field(
+        default=None, metadata=shown(usual="tabular; images: nasbench201", metavar="NAME")
+    )
+    strategy: str | StrategySpec | None = field(
+        default=None,
+        metadata=shown(
+            usual="tabnas; fusion: sm-shapley; texts, images: advantage", metavar="NAME"
+        ),
+    )
+    preset: Literal["quick", "paper"] | None = field(default=None, metadata=shown(usual="quick"))
+    epochs: int | None = field(
+        default=None, metadata=shown(usual="60, more on small tables; others: by preset")
+    )
+    minutes: float | None = None
+    pareto: bool = False
+    seed: int = 0
+    limits: Limits = field(default_factory=Limits)
+    reading: Any = None
+    training: Training = field(default_factory=Training)
+    retraining: Retraining = field(default_factory=Retraining)
+    run: RunOptions = field(default_factory=RunOptions)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
+        if self.seed >= 2**32:
+            raise UsageError(f"seed must be below 2**32, got {self.seed}")
+        if self.epochs is not None:
+            object.__setattr__(self, "epochs", whole_number("epochs", self.epochs, 1))
+        check_minutes(self.minutes)
+        if self.epochs is not None and self.minutes is not None:
+            raise UsageError("give either epochs or minutes, not both")
+
+
+def check_minutes(minutes: float | None) -> None:
+    """Complain about a time that is none."""
+    if minutes is not None and not 0 < minutes < math.inf:
+        raise UsageError(f"minutes must be above 0 and finite, got {minutes}")

@@ -1,0 +1,92 @@
+"""How networks are trained, as far as a user wants it otherwise than by default."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+from meritnas.errors import whole_number
+from meritnas.settings.fields import shown
+from meritnas.settings.recipe import TrainRecipe
+
+_BY_PRESET = "; others: by preset"
+
+
+@dataclass(frozen=True)
+class Training:
+    """How weights are trained, in the supernet and alone; None for what suits the data.
+
+    Attributes:
+        batch_size: Rows or images a step.
+        learning_rate: Of the weights.
+        optimizer: Of the weights.
+        schedule: Of the learning rate.
+        weight_decay: How fast weights shrink.
+        clip: Most that the norm of all gradients together may be.
+        warmup: Part of the search that trains weights only.
+    """
+
+    batch_size: int | None = field(
+        default=None, metadata=shown(usual="by number of rows" + _BY_PRESET)
+    )
+    learning_rate: float | None = field(default=None, metadata=shown(usual="0.01" + _BY_PRESET))
+    optimizer: Literal["adam", "sgd"] | None = field(
+        default=None, metadata=shown(usual="adam" + _BY_PRESET)
+    )
+    schedule: Literal["cosine", "constant"] | None = field(
+        default=None, metadata=shown(usual="cosine" + _BY_PRESET)
+    )
+    weight_decay: float | None = field(default=None, metadata=shown(usual="0.3" + _BY_PRESET))
+    clip: float | None = field(default=None, metadata=shown(usual="no bound" + _BY_PRESET))
+    warmup: float | None = field(default=None, metadata=shown(usual="0.25" + _BY_PRESET))
+
+    def changed(self, recipe: TrainRecipe) -> TrainRecipe:
+        """A recipe with what is wanted otherwise."""
+        return replace(recipe, **_given(self, "warmup"))
+
+
+@dataclass(frozen=True)
+class Retraining:
+    """How networks are trained alone, after the search; None for what suits the data.
+
+    Attributes:
+        epochs: Passes of a network trained alone.
+        seeds: How often the winner is trained from scratch, for the spread of its score.
+        finalists: How many of the search's favourites are trained alone.
+        dropout: Share of units (or edges) left out, when trained alone.
+        averaging: Decay of the average of weights that is kept, when trained alone; 0 for none.
+    """
+
+    epochs: int | None = field(
+        default=None,
+        metadata=shown(flag="retrain-epochs", usual="40, more on small tables" + _BY_PRESET),
+    )
+    seeds: int | None = field(
+        default=None,
+        metadata=shown(flag="retrain-seeds", usual="3; others: 1"),
+    )
+    finalists: int | None = field(default=None, metadata=shown(usual="3; images, texts: 2"))
+    dropout: float | None = field(
+        default=None, metadata=shown(usual="0 and 0.1 are tried" + _BY_PRESET)
+    )
+    averaging: float | None = field(default=None, metadata=shown(usual="0.99" + _BY_PRESET))
+
+    def __post_init__(self) -> None:
+        for name, called in (("epochs", "retrain_epochs"), ("seeds", "retrain_seeds")):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, whole_number(called, getattr(self, name), 1))
+        if self.finalists is not None:
+            object.__setattr__(self, "finalists", whole_number("finalists", self.finalists, 1))
+
+    def changed(self, recipe: TrainRecipe) -> TrainRecipe:
+        """A recipe with what is wanted otherwise."""
+        return replace(recipe, **_given(self, "epochs", "seeds", "finalists"))
+
+
+def _given(settings: Training | Retraining, *others: str) -> dict[str, Any]:
+    """What of a recipe was given."""
+    return {
+        name: value
+        for name, value in asdict(settings).items()
+        if value is not None and name not in others
+    }
