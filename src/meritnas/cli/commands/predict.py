@@ -79,45 +79,66 @@ def predict(
         if out is not None and out.exists() and not force:
             raise StoreError(f"{out} exists already; give another --out, or --force to replace it")
 
-        from meritnas.data.kinds import kind_of  # here: --help must not wait for torch
-        from meritnas.prediction.predictor import load_predictor
+        from meritnas.prediction.predictor import (
+            load_predictor,  # here: --help must not wait for torch
+        )
 
         predictor = load_predictor(run, network)
+        asked = {"prompt": prompt, "words": words, "temperature": temperature, "seed": seed}
+        given = {name: value for name, value in asked.items() if value is not None}
         if predictor.task.kind == "language":
-            if file is not None:
-                raise UsageError(
-                    f"{run} was made on a text and reads no file, got {file}; give a --prompt"
-                )
-            asked = {"prompt": prompt, "words": words, "temperature": temperature, "seed": seed}
-            given = {name: value for name, value in asked.items() if value is not None}
-            _write_on(run, predictor, given, out, as_json=as_json)
-            return
-        if file is None or any(one is not None for one in (prompt, words, temperature, seed)):
-            raise UsageError(
-                f"{run} was not made on a text: name a FILE to predict for, and leave out "
-                "--prompt, --words, --temperature and --seed"
-            )
-        new = kind_of(predictor.encoder).read_new(file, predictor.encoder, predictor.task)
-        outputs = predictor.outputs(new.data)
-        answers = _named(predictor.answers(outputs), new.names)
-        if not quiet:
-            for text in new.notes:
-                say(f"note: {text}")
-        scores = _scores(predictor.task, outputs, new, quiet=quiet)
-        if out is not None:
-            _write_whole(out, answers.to_csv(index=False))
-        if as_json:
-            typer.echo(json.dumps(_object(run, answers, scores, out)))
-        elif out is None:
-            _write_out(answers.to_csv(index=False))
+            _write_on(run, predictor, file, given, out, as_json=as_json)
+        else:
+            _answer(run, predictor, file, given, out, quiet=quiet, as_json=as_json)
+
+
+def _answer(
+    run: Path,
+    predictor: Predictor,
+    file: str | None,
+    given: dict[str, Any],
+    out: Path | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Predict for the rows of a file."""
+    from meritnas.data.kinds import kind_of
+
+    if file is None or given:
+        raise UsageError(
+            f"{run} was not made on a text: name a FILE to predict for, and leave out "
+            "--prompt, --words, --temperature and --seed"
+        )
+    new = kind_of(predictor.encoder).read_new(file, predictor.encoder, predictor.task)
+    outputs = predictor.outputs(new.data)
+    answers = _named(predictor.answers(outputs), new.names)
+    if not quiet:
+        for text in new.notes:
+            say(f"note: {text}")
+    scores = _scores(predictor.task, outputs, new, quiet=quiet)
+    if out is not None:
+        _write_whole(out, answers.to_csv(index=False))
+    if as_json:
+        typer.echo(json.dumps(_object(run, answers, scores, out)))
+    elif out is None:
+        _write_out(answers.to_csv(index=False))
 
 
 def _write_on(
-    run: Path, predictor: Predictor, given: dict[str, Any], out: Path | None, *, as_json: bool
+    run: Path,
+    predictor: Predictor,
+    file: str | None,
+    given: dict[str, Any],
+    out: Path | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Let a language model write; what was not given is as `write_text` has it."""
     from meritnas.prediction.writer import write_text
 
+    if file is not None:
+        raise UsageError(f"{run} was made on a text and reads no file, got {file}; give a --prompt")
     text = write_text(predictor, **given)
     if out is not None:
         _write_whole(out, text + "\n")

@@ -1,4 +1,4 @@
-"""What comes into a network for tables, by its name for whoever builds one."""
+"""What comes into networks for tables; it lives in `data.columns`, which `modalities` share."""
 
 from __future__ import annotations
 
