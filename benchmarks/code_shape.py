@@ -48,7 +48,9 @@ def shape_of(folder: Path) -> dict[str, Any]:
         "functions_over_60": sum(length > TOO_LONG for length in lengths),
         "most_parameters": parameters_of(widest[1]),
         "most_parameters_of": f"{widest[0].relative_to(folder)}:{widest[1].name}",
-        "modules_with_docstring": sum(ast.get_docstring(tree) is not None for tree in trees.values()),
+        "modules_with_docstring": sum(
+            ast.get_docstring(tree) is not None for tree in trees.values()
+        ),
         "calls_of_locals": sum(
             isinstance(node, ast.Call) and getattr(node.func, "id", "") == "locals"
             for tree in trees.values()

@@ -33,6 +33,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from meritnas.prepare.defaults import fusion_settings
+from meritnas.prepare.scaling import ScalingChoice
+from meritnas.prepare.setup import make_family, make_ground
 from torch import Tensor, nn
 
 from meritnas.api import nobody
@@ -47,10 +50,7 @@ from meritnas.families.fusion.convolutions import Convolutions
 from meritnas.families.fusion.family import FusionSpace
 from meritnas.families.operations import CHILD
 from meritnas.prediction.predictor import load_predictor
-from meritnas.prepare.defaults import fusion_settings
 from meritnas.prepare.preparation import Preparation
-from meritnas.prepare.scaling import ScalingChoice
-from meritnas.prepare.setup import make_family, make_ground
 from meritnas.run.job import Job, make_config, start
 from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_store import RunStore

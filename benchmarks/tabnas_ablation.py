@@ -43,16 +43,16 @@ from typing import Any
 
 import numpy as np
 import torch
+from meritnas.cli.widths import parse_widths
+from meritnas.prepare.setup import Ground, make_family, make_ground
 from scipy import stats
 
-from meritnas.cli.widths import parse_widths
 from meritnas.data.bundle import Bundle
 from meritnas.data.tables.bundle import make_bundle
 from meritnas.data.tables.source import load_source
 from meritnas.engine.loop import Search
 from meritnas.engine.start import make_search
 from meritnas.errors import UsageError
-from meritnas.prepare.setup import Ground, make_family, make_ground
 from meritnas.settings.recipe import TrainRecipe, default_batch_size
 from meritnas.settings.settings import SearchSettings
 from meritnas.space.architecture import Architecture

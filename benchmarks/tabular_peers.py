@@ -51,6 +51,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import torch
+from meritnas.prepare.setup import make_family
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -64,7 +65,6 @@ from meritnas.data.tables.source import Source, load_source
 from meritnas.data.task import Task
 from meritnas.errors import DivergedError
 from meritnas.families.tabular.family import PAPER_WIDTHS
-from meritnas.prepare.setup import make_family
 from meritnas.settings.recipe import (
     TRIED_DROPOUT,
     TrainRecipe,

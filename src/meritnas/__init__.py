@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from meritnas.api import explain, explain_modalities, resume, retrain, search, train
     from meritnas.comparison.comparison import Comparison, compare
     from meritnas.credit.shapley import ShapleyValues, shapley_values
-    from meritnas.data.tables.inputs import TableInputs
+    from meritnas.data.columns.inputs import TableInputs
     from meritnas.errors import (
         DataError,
         InfeasibleError,
@@ -117,7 +117,7 @@ _MODULES = {
     "meritnas.families.recurrent.family": ("RecurrentSpace", "recurrent_space"),
     "meritnas.families.nasbench201.family": ("Nasbench201Space", "nasbench201_space"),
     "meritnas.families.nasbench201.benchmark": ("NASBench201Table", "nasbench201_table"),
-    "meritnas.data.tables.inputs": ("TableInputs",),
+    "meritnas.data.columns.inputs": ("TableInputs",),
     "meritnas.families.tabular.family": ("PAPER_WIDTHS", "TabularSpace", "tabular_space"),
     "meritnas.result": ("SearchResult",),
     "meritnas.estimators.tables": ("NASClassifier", "NASRegressor"),

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import strategy_contract
 import torch
+from meritnas.prepare.setup import Ground, make_family, make_ground
 from strategy_contract import same, state_of
 
-from meritnas.data.bundle import AnyBundle
+from meritnas.data.bundle import Bundle
 from meritnas.data.images.bundle import encode_images, outline_images
 from meritnas.data.images.source import load_images
 from meritnas.data.modalities.bundle import encode_modalities, outline_modalities
@@ -27,7 +28,6 @@ from meritnas.engine.plan import Plan
 from meritnas.engine.start import make_search
 from meritnas.errors import UsageError
 from meritnas.families.family import Family
-from meritnas.prepare.setup import Ground, make_family, make_ground
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.settings import CellSettings, FusionSettings, SearchSettings, TextSettings
 from meritnas.space.architecture import Architecture
@@ -106,7 +106,7 @@ ALONE = TrainRecipe(learning_rate=0.02, batch_size=24)
 
 
 @functools.cache
-def images() -> AnyBundle:
+def images() -> Bundle[Any]:
     rng = np.random.default_rng(0)
     pixels = rng.integers(0, 256, (40, 8, 8, 1), dtype=np.uint8)
     source = load_images((pixels, np.arange(40) % 3))
@@ -114,21 +114,21 @@ def images() -> AnyBundle:
 
 
 @functools.cache
-def text() -> AnyBundle:
+def text() -> Bundle[Any]:
     words = [f"w{n}" for n in np.random.default_rng(0).integers(9, size=600)]
     source = TextSource("made up", words[:400], words[400:500], words[500:], "word", True, "", "")
     return encode_text(source, 8, 4)
 
 
 @functools.cache
-def views() -> AnyBundle:
+def views() -> Bundle[Any]:
     rng = np.random.default_rng(0)
     arrays = {"one": rng.random((40, 3)), "two": rng.random((40, 2)), "y": np.arange(40) % 3}
     source = load_modalities(arrays, "y")
     return encode_modalities(source, outline_modalities(source, 0))
 
 
-def bundle_of(space: str) -> AnyBundle:
+def bundle_of(space: str) -> Bundle[Any]:
     if space == "fusion":
         return views()
     if space == "recurrent":
@@ -306,7 +306,7 @@ def watch_draws(search: Search, ground: Ground, strategy: str, drawn: list[list[
     probe.held_out_loss = watched_held_out  # type: ignore[method-assign]
 
 
-def trains(family: Family, text: str, bundle: AnyBundle) -> None:
+def trains(family: Family, text: str, bundle: Bundle[Any]) -> None:
     trained = train_child(
         family.child(text), bundle.train, bundle.valid, bundle.task.loss, ALONE, 1, seed=0
     )

@@ -12,8 +12,8 @@ from sklearn.base import clone
 from meritnas import DataError, NASFusionClassifier, UsageError
 from meritnas.estimators import fusion
 from meritnas.families.presets import modalities as fusion_recipes
-from meritnas.run.job import Job, Listener, start
 from meritnas.result import SearchResult
+from meritnas.run.job import Job, Listener, start
 from meritnas.store.run_store import RunStore
 
 TINY = {

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meritnas import SpaceError, TableInputs
-from meritnas.data.tables.inputs import embedding_width, most_codes
+from meritnas.data.columns.inputs import embedding_width, most_codes
 
 CODES = st.lists(st.integers(1, 3000), max_size=8).map(tuple)
 

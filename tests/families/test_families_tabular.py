@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from meritnas import SpaceError, TableInputs, TabularSpace, tabular_space
-from meritnas.data.tables.inputs import embedding_width
+from meritnas.data.columns.inputs import embedding_width
 from meritnas.families.tabular.dropout import PooledDropout
 from meritnas.families.tabular.supernet import embed_table
 from meritnas.supernet.gates import mixture

@@ -10,7 +10,7 @@ from meritnas.cli.chosen import Chosen
 from meritnas.cli.flags import Owner
 from meritnas.cli.values import read_from_file
 from meritnas.data.kind import DataKind
-from meritnas.data.kinds import KINDS, recognise
+from meritnas.data.kinds import KINDS, kind_named, recognise, refuse_foreign
 from meritnas.errors import UsageError
 from meritnas.families import catalogue as spaces
 from meritnas.settings.fields import Setting, settings_of
@@ -162,19 +162,15 @@ def _refused(flag: str, value: Any, chosen: Chosen, kind: DataKind, strategy: st
     """What to say about a flag that belongs to other data, or to another strategy."""
     name = flag.replace("-", "_")
     for owner in owners(chosen):
-        if owner.role in ("space", "reading") and _place(flag, {"": owner.settings}):
-            many = _many(owner)
-            return UsageError(f"{name} is for {many}, and {kind.this}; leave it out")
+        if owner.role == "space" and _place(flag, {"": owner.settings}):
+            other = kind_named(spaces.data_of(owner.name))
+            return UsageError(f"{name} is for {other.elsewhere}, and {kind.this}; leave it out")
     try:
+        refuse_foreign(kind, {name: value})
         strategies.strategy_spec(strategy, {name: value})
     except UsageError as error:
         return error
     return UsageError(f"no flag --{flag} here; see --help")
-
-
-def _many(owner: Owner) -> str:
-    name = owner.name if owner.role == "reading" else spaces.data_of(owner.name)
-    return next(kind.many for kind in KINDS if kind.name == name)
 
 
 def _from_file(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -105,12 +105,6 @@ class Outline:
     split: Split
     weights: np.ndarray | None = None
     notes: tuple[str, ...] = ()
-
-
-AnyBundle: TypeAlias = Bundle[Any]
-"""Whatever kind of data it is of."""
-AnyEncoder: TypeAlias = Any
-"""What encodes whatever kind of data."""
 
 
 def weigh_classes(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
-from meritnas.data.bundle import AnyBundle
+from meritnas.data.bundle import Bundle
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan
 from meritnas.engine.start import make_search, strategy_and_plan
@@ -22,7 +23,7 @@ _KEPT_BACK = 0.9
 
 
 def weight_steps_within(
-    seconds: float, settings: SearchSettings, ground: Ground, bundle: AnyBundle
+    seconds: float, settings: SearchSettings, ground: Ground, bundle: Bundle[Any]
 ) -> int:
     """How many weight steps a search can take in this time, measured by taking a few.
 

@@ -63,7 +63,7 @@ def _reading(old: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
         return {key: old["text"][key] for key in ("level", "vocabulary", "window")}
     asked = {"class_weight": old.get("class_weight")}
     if kind == "images":
-        return {**asked, "image_size": data.get("image_size")}
+        return {**asked, "image_size": data.get("image_size"), **_augment(old)}
     asked["task"] = old.get("task")
     if kind == "modalities":
         fusion = old["fusion"]
@@ -71,3 +71,9 @@ def _reading(old: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
         return {**asked, **own, "modalities": data.get("modalities")}
     skip = bool(data.get("skip_bad_rows"))
     return {**asked, "scaling": old.get("scaling", "auto"), "skip_bad_rows": skip}
+
+
+def _augment(old: Mapping[str, Any]) -> dict[str, Any]:
+    """What was done to images for training, as far as search and retraining did the same."""
+    search, alone = old["recipe"]["augment"], (old.get("child_recipe") or old["recipe"])["augment"]
+    return {name: value for name, value in search.items() if alone[name] == value}

@@ -8,7 +8,8 @@ from typing import Any
 
 from meritnas.data.bundle import Bundle, Outline
 from meritnas.data.kind import DataKind, Source
-from meritnas.errors import DataError, UsageError
+from meritnas.data.kinds import load_again
+from meritnas.errors import DataError
 from meritnas.families.family import Family
 from meritnas.families.latency import terms_from_json, terms_to_json
 from meritnas.prepare.config import kind_of_run
@@ -87,7 +88,8 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: Any) -> Prepa
         data: what the run was given in memory; None for data that is elsewhere.
     """
     kind = store.decode("config.json", kind_of_run)
-    source = _same_source(kind, store, data)
+    kept = store.decode("config.json", lambda config: dict(config["data"]))
+    source = load_again(kept, data, str(store.folder))
     outline = kind.outline(source, settings.reading, settings.seed)
     if not store.has("preprocessing.json"):  # killed between the first two files of a run
         found = prepare(settings, kind, source, outline)
@@ -108,20 +110,3 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: Any) -> Prepa
     facts = kind.facts(source, outline, settings.reading)
     notes = (*source.notes, *outline.notes)
     return Preparation(kind, source.name, bundle, family, encoding, facts, notes)
-
-
-def _same_source(kind: DataKind, store: RunStore, data: Any) -> Source:
-    """The run's data, as it was then."""
-    kept = store.decode("config.json", lambda config: dict(config["data"]))
-    location = kept["location"]
-    if data is None and location is None:
-        raise UsageError(
-            f"run {store.folder} was started with data in memory; give it again: data=..."
-        )
-    source = kind.load_again(location if data is None else data, kept, str(store.folder))
-    if source.fingerprint != kept["fingerprint"]:
-        raise DataError(
-            f"{source.name} has changed since run {store.folder} was started, so it cannot go "
-            "on to the same result; restore the data or start a new run"
-        )
-    return source

@@ -103,6 +103,8 @@ def _words(flag: str, value: Any, usual: Any) -> list[str]:
         return [word for key, entry in value.items() for word in _named(flag, key, entry)]
     if isinstance(value, list | tuple) and all(isinstance(entry, str) for entry in value):
         return [word for entry in value for word in (f"--{flag}", entry)]
+    if flag == "image-size" and not isinstance(value, int):
+        return [f"--{flag}", str(value[0])] if value[0] == value[1] else []
     if isinstance(value, list | tuple):
         return [f"--{flag}", _list(value)]
     return [f"--{flag}", str(value)]

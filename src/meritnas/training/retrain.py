@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from meritnas.data.bundle import AnyBundle
+from meritnas.data.bundle import Bundle
 from meritnas.families.family import Family
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.store.run_store import RunStore
@@ -53,7 +53,7 @@ class Retrained:
 def retrain_child(
     family: Family,
     race: Race,
-    bundle: AnyBundle,
+    bundle: Bundle[Any],
     recipe: TrainRecipe,
     store: RunStore,
     listen: Listener,
@@ -132,7 +132,7 @@ def _train(
     training: Training,
     family: Family,
     race: Race,
-    bundle: AnyBundle,
+    bundle: Bundle[Any],
     recipe: TrainRecipe,
     number: int,
     listen: Listener,
@@ -179,7 +179,7 @@ def _kept_weights(module: nn.Module) -> dict[str, Tensor]:
     }
 
 
-def _result(training: Training, trained: Trained, bundle: AnyBundle) -> dict[str, Any]:
+def _result(training: Training, trained: Trained, bundle: Bundle[Any]) -> dict[str, Any]:
     test = bundle.test
     return {
         "architecture": training.architecture,

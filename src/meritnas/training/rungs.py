@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from meritnas.data.bundle import AnyBundle
+from meritnas.data.bundle import Bundle
 from meritnas.families.family import Family
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.store.run_store import RunStore
@@ -22,7 +22,7 @@ def train_rungs(
     family: Family,
     ladder: Sequence[Mapping[str, Any]],
     race: Race,
-    bundle: AnyBundle,
+    bundle: Bundle[Any],
     recipe: TrainRecipe,
     store: RunStore,
     listen: Listener,

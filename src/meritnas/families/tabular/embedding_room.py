@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from meritnas.cost.reduced import cheapest
-from meritnas.data.tables.inputs import most_codes
+from meritnas.data.columns.inputs import most_codes
 from meritnas.families.stored_size import BYTES_A_WEIGHT
 from meritnas.families.tabular.family import TabularSpace
 

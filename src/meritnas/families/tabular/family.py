@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from meritnas.cost.terms import CostTerms
-from meritnas.data.tables.inputs import TableInputs, as_table_inputs
+from meritnas.data.columns.inputs import TableInputs, as_table_inputs
 from meritnas.errors import SpaceError
 from meritnas.families.family import Absence, Family, keep, seeded
 from meritnas.families.latency import microseconds

@@ -14,7 +14,7 @@ from meritnas.settings.preset import Facts, Preset
 from meritnas.settings.spec import SpaceSpec
 
 if TYPE_CHECKING:
-    from meritnas.data.tables.inputs import TableInputs
+    from meritnas.data.columns.inputs import TableInputs
     from meritnas.families.tabular.family import TabularSpace
 
 
@@ -58,7 +58,7 @@ class Tabular(SpaceSpec):
 
     def build(self, inputs: TableInputs, outputs: int, limits: Mapping[str, int]) -> TabularSpace:
         """Networks for such columns; embeddings leave a limit on weights to the layers."""
-        from meritnas.data.tables.inputs import WIDEST_EMBEDDING
+        from meritnas.data.columns.inputs import WIDEST_EMBEDDING
         from meritnas.families.tabular.embedding_room import narrowed
         from meritnas.families.tabular.family import tabular_space
 

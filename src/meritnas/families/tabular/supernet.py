@@ -9,7 +9,7 @@ from functools import partial
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from meritnas.data.tables.inputs import TableInputs
+from meritnas.data.columns.inputs import TableInputs
 from meritnas.families.tabular.embed import EmbedTable
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.memory import FORGETFUL, Memory, remembering
