@@ -63,7 +63,10 @@ def make_search(
     rng = np.random.default_rng([settings.seed, 0])
     rungs = ladder(ground.searched, settings.limits) if settings.pareto else ()
     price = partial(_price, ground.searched, settings.limits)
-    return Search(supernet, probe, strategy, recipe, chosen, rng, rungs, settings.seed, price)
+    return Search(
+        *(supernet, probe, strategy, recipe, chosen, rng, rungs, settings.seed, price),
+        short=ground.searched.short,
+    )
 
 
 def strategy_and_plan(

@@ -19,7 +19,6 @@ from meritnas.data.texts.source import TextSource, load_text
 from meritnas.errors import DataError, UsageError
 from meritnas.families.family import Family
 from meritnas.families.latency import terms_from_json, terms_to_json
-from meritnas.families.tabular.family import TabularSpace
 from meritnas.prepare.preprocessing import read_preprocessing
 from meritnas.prepare.scaling import ScalingChoice, choose_scaling
 from meritnas.prepare.setup import encode_within, make_family
@@ -53,7 +52,7 @@ class Preparation:
 
     def write(self, store: RunStore) -> None:
         """Keep what was measured and decided, so that it is done the same again."""
-        if isinstance(self.family, TabularSpace) and self.family.latency is not None:
+        if self.family.latency is not None:
             store.write_json("latency.json", terms_to_json(self.family.latency))
         store.write_json(
             "preprocessing.json",
@@ -73,7 +72,7 @@ def prepare(settings: SearchSettings, source: AnySource, outline: Outline) -> Pr
     else:
         scaling = choose_scaling(settings, source, outline)
     bundle, family = _encoded(settings, source, outline, scaling)
-    if "latency" in settings.limits and isinstance(family, TabularSpace):
+    if "latency" in settings.limits:
         family = family.timed(settings.device)
     seconds = time.perf_counter() - begun
     notes = (*source.notes, *outline.notes)
@@ -98,7 +97,7 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: AnyData | Non
             f"this version of MeritNAS encodes {source.name} differently from the one that "
             f"made run {store.folder}; use that version or start a new run"
         )
-    if "latency" in settings.limits and isinstance(family, TabularSpace):
+    if "latency" in settings.limits:
         family = family.with_latency(store.decode("latency.json", terms_from_json))
     return Preparation(source.name, bundle, family, scaling, (*source.notes, *outline.notes))
 

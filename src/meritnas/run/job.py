@@ -321,6 +321,8 @@ class Job:
         ground, chosen, race = self.ground, trained.architecture, trained.race
         return {
             "architecture": chosen,
+            "short": ground.family.short(chosen),
+            "lines": ground.family.lines(chosen),
             "params": ground.family.cost(chosen, "params"),
             "costs": {name: ground.family.cost(chosen, name) for name in ground.family.costs},
             "limits": dict(self.settings.limits),

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from meritnas.report.charts.score_range import score_range
-from meritnas.report.network_names import short_network
-from meritnas.report.terminal.pareto_table import score_of
+from meritnas.report.terminal.pareto_table import score_of, short_of
 from meritnas.report.terminal.summary import metric_name
 
 
@@ -34,7 +33,7 @@ def draw_pareto(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         face = "C0" if row["best"] else "white"
         axes.errorbar(row["params"], score, yerr=reach, fmt="o", color="C0", mfc=face)
         axes.annotate(
-            short_network(str(row["architecture"])),
+            short_of(row),
             (row["params"], score),
             xytext=(6, -12),
             textcoords="offset points",

@@ -8,7 +8,6 @@ from typing import Any
 from meritnas.report.charts.lines import Series, line_chart
 from meritnas.report.charts.score_range import score_range
 from meritnas.report.charts.shares import share_chart
-from meritnas.report.network_names import short_network
 from meritnas.report.numbers import count_text, duration_text, score_text
 from meritnas.report.page.section import Figure, Section, Table
 from meritnas.report.run_files import RunFiles
@@ -29,7 +28,6 @@ _SEARCH_CURVES = (
 
 def learning_section(run: RunFiles, network: RunNetwork) -> Section | None:
     """Losses and rewards while searching, and the losses of every training alone."""
-    del network
     figures = []
     for key, words in _SEARCH_CURVES:
         chart = line_chart(words, [Series(words, _over_steps(run, key))], "step")
@@ -39,7 +37,7 @@ def learning_section(run: RunFiles, network: RunNetwork) -> Section | None:
     for one in run["retrain"].get("results", ()):
         groups.setdefault(str(one["architecture"]), []).append(one)
     for text, trainings in groups.items():
-        figures.append(_training_figure(text, trainings))
+        figures.append(_training_figure(network.short(text), trainings))
     return Section("learning", "Learning curves", figures=tuple(figures)) if figures else None
 
 
@@ -124,7 +122,6 @@ def cost_section(run: RunFiles, network: RunNetwork) -> Section | None:
 
 def tradeoff_section(run: RunFiles, network: RunNetwork) -> Section | None:
     """Score against parameters, where networks for smaller limits were found."""
-    del network
     rows = run["result"].get("pareto")
     if not rows:
         return None
@@ -148,7 +145,7 @@ def tradeoff_section(run: RunFiles, network: RunNetwork) -> Section | None:
         tuple(
             (
                 "no limit" if row["limit"] is None else count_text(row["limit"]),
-                short_network(str(row["architecture"])),
+                network.short(str(row["architecture"])),
                 count_text(row["params"]),
                 point_text(row, metric),
                 "" if row["best"] else NOT_BEST,
@@ -165,14 +162,13 @@ def tradeoff_section(run: RunFiles, network: RunNetwork) -> Section | None:
 
 def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:
     """Every training alone, and which network won."""
-    del network
     results = run["retrain"].get("results", ())
     if not results:
         return None
     metrics = list(results[0].get("test", {}))
     rows = tuple(
         (
-            short_network(str(one["architecture"])),
+            network.short(str(one["architecture"])),
             f"{one['dropout']:g}",
             str(one["seed"]),
             str(one.get("best_epoch", "")),
@@ -192,7 +188,7 @@ def _over_steps(run: RunFiles, key: str) -> list[tuple[float, float]]:
     return [(e["step"], e[key]) for e in run.events if isinstance(e.get(key), int | float)]
 
 
-def _training_figure(text: str, trainings: Sequence[Mapping[str, Any]]) -> Figure:
+def _training_figure(short: str, trainings: Sequence[Mapping[str, Any]]) -> Figure:
     """The losses of the trainings of one network, by epoch."""
     series = []
     for number, one in enumerate(trainings):
@@ -201,9 +197,9 @@ def _training_figure(text: str, trainings: Sequence[Mapping[str, Any]]) -> Figur
             points = list(enumerate(one.get(key, ()), start=1))
             name = f"{words}, {part}" if part else f"{words}, validation"
             series.append(Series(name, points, dashed, colour=number))
-    title = f"Losses of {short_network(text)} by epoch"
+    title = f"Losses of {short} by epoch"
     legend = tuple(each for each in series if each.points)
-    return Figure(line_chart(title, series, "epoch"), f"Training {short_network(text)}", legend)
+    return Figure(line_chart(title, series, "epoch"), f"Training {short}", legend)
 
 
 def _phase_table(events: Sequence[Mapping[str, Any]], seconds: Mapping[str, float]) -> Table:

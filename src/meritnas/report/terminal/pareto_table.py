@@ -6,7 +6,6 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from meritnas.report.network_names import short_network
 from meritnas.report.numbers import count_text, score_text
 from meritnas.report.terminal.summary import metric_name
 
@@ -27,12 +26,17 @@ def pareto_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     for row in rows:
         table.add_row(
             "no limit" if row["limit"] is None else count_text(row["limit"]),
-            short_network(str(row["architecture"])),
+            short_of(row),
             count_text(row["params"]),
             point_text(row, metric),
             "" if row["best"] else NOT_BEST,
         )
     return table
+
+
+def short_of(row: Mapping[str, Any]) -> str:
+    """The network of a point in a few words; runs of earlier versions have its text only."""
+    return str(row.get("short", row["architecture"]))
 
 
 def score_of(row: Mapping[str, Any], metric: str | None) -> float:
