@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -186,7 +186,8 @@ def in_a_search(case: Case, steps: int) -> dict[str, Any]:
     assert isinstance(strategy, PolicyGradient)
     assert isinstance(ground.searched, TabularSpace)
     watch = Stopwatch(strategy.law)
-    strategy = Watched(**{**vars(strategy), "law": watch})
+    made = {each.name: getattr(strategy, each.name) for each in fields(strategy) if each.init}
+    strategy = Watched(**{**made, "law": watch})
     search = make(ground.searched, strategy, plan, data, recipe)
     with tempfile.TemporaryDirectory() as folder:
         run_search(search, RunStore.create(Path(folder) / "run", {}), lambda _: None)

@@ -17,19 +17,23 @@ from torch import Tensor, nn
 
 from meritnas.data.bundle import Bundle
 from meritnas.data.tables.bundle import make_bundle
+from meritnas.data.tables.reading import TableReading
 from meritnas.data.tables.source import load_source
 from meritnas.errors import StoreError
+from meritnas.families.tabular.spec import Tabular
 from meritnas.prediction.predictor import Predictor, load_predictor
-from meritnas.prepare.setup import make_family
+from meritnas.prepare.family import make_family
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_store import RunStore
+from meritnas.strategy.tabnas import Tabnas
 from meritnas.training.race import Race
 from meritnas.training.retrain import Retrained, retrain_child
 from meritnas.training.train import train_child
 
 RECIPE = TrainRecipe(learning_rate=0.01, batch_size=16)
-SETTINGS = SearchSettings(layers=2, widths=((4, 8), (4, 8)), recipe=RECIPE)
+SPACE = Tabular(layers=2, widths=(4, 8))
+SETTINGS = SearchSettings(SPACE, Tabnas(), TableReading(), recipe=RECIPE)
 TARGETS = ("binary", "multiclass", "regression")
 
 
