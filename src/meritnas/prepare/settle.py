@@ -32,6 +32,7 @@ def settle(request: Request, kind: DataKind, facts: Facts) -> SearchSettings:
     space, strategy = chosen_space(request, kind), strategy_spec(request.strategy or kind.strategy)
     reading = request.reading or kind.reading()
     limits = request.limits.by_cost()
+    space.check_reading(reading)
     _check_together(space, strategy, limits, kind)
     check_device(request.run.device)
     preset = space.preset(

@@ -29,7 +29,7 @@ def begin(
     """
     wanted = None if request.space is None else space_spec(request.space).data or None
     kind = recognise(data, wanted)
-    reading = _checked_reading(request.reading, kind)
+    reading = checked_reading(request.reading, kind)
     if architecture is not None:
         space = space_spec(request.space or kind.space).of_architecture(architecture)
         request = replace(request, space=space)
@@ -49,7 +49,8 @@ def check_family(given: Family, job: Job) -> None:
         )
 
 
-def _checked_reading(reading: Any, kind: DataKind) -> Any:
+def checked_reading(reading: Any, kind: DataKind) -> Any:
+    """How data of a kind is read; complains about settings for another kind."""
     if reading is None:
         return kind.reading()
     if not isinstance(reading, kind.reading):
