@@ -32,7 +32,6 @@ class Tabular(SpaceSpec):
     name: ClassVar[str] = "tabular"
     data: ClassVar[str] = "table"
     networks: ClassVar[str] = "networks for tables"
-    costs: ClassVar[tuple[str, ...]] = ("params", "params-paper", "flops", "size", "latency")
 
     layers: int = 3
     widths: Widths = field(
