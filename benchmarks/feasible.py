@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from meritnas.prepare.setup import make_ground
 
 from meritnas import tabular_space
 from meritnas.engine.loop import run_search
@@ -31,6 +30,7 @@ from meritnas.engine.plan import make_plan
 from meritnas.families.tabular.family import TabularSpace
 from meritnas.policy.laws import Conditional, Draw, Law, MonteCarloRejection
 from meritnas.policy.policy import Policy
+from meritnas.prepare.ground import make_ground
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.space.architecture import Architecture
 from meritnas.store.run_store import RunStore

@@ -34,6 +34,7 @@ from meritnas.training.train import train_child
 RECIPE = TrainRecipe(learning_rate=0.01, batch_size=16)
 SPACE = Tabular(layers=2, widths=(4, 8))
 SETTINGS = SearchSettings(SPACE, Tabnas(), TableReading(), recipe=RECIPE)
+CONFIG = {"settings": SETTINGS.to_json(), "data": {"kind": "table"}}
 TARGETS = ("binary", "multiclass", "regression")
 
 
@@ -66,7 +67,7 @@ def retrain(
     if folder.exists():
         store = RunStore.open(folder)
     else:
-        store = RunStore.create(folder, {"settings": SETTINGS.to_json()})
+        store = RunStore.create(folder, CONFIG)
         encoded = {"encoder": bundle.encoder.to_json(), "task": bundle.task.to_json()}
         store.write_json("preprocessing.json", encoded)
     family = make_family(SETTINGS, bundle.encoder, bundle.task)
@@ -332,7 +333,7 @@ def test_an_auxiliary_head_is_trained_and_not_kept(tmp_path: Path, weight: float
         return TwoHeads(bundle.train.inputs.shape[1], options["auxiliary"])
 
     family: Any = SimpleNamespace(child=child)
-    store = RunStore.create(tmp_path / "run", {"settings": SETTINGS.to_json()})
+    store = RunStore.create(tmp_path / "run", CONFIG)
     recipe = dataclasses.replace(RECIPE, auxiliary=weight)
     race = Race(("one",), (0.0,), (3,), 2)
     retrain_child(family, race, bundle, recipe, store, lambda _: None)
