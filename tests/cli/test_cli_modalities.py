@@ -13,7 +13,7 @@ from cli_helpers import Outcome
 
 from meritnas import explain_modalities
 from meritnas.cli.main import main
-from meritnas.cli.modalities import parse_modalities
+from meritnas.cli.values import parse_modalities
 from meritnas.store.run_store import RunStore
 
 Command = Callable[..., Outcome]

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from meritnas.cli.help_text import help_text
 from meritnas.cli.newer_version import tell_newer_version
 
 _RUN = "Run"
@@ -26,14 +27,16 @@ Run = Annotated[
     ),
 ]
 SkipBadRows = Annotated[
-    bool, typer.Option("--skip-bad-rows", help="Leave out rows of a file with too many fields.")
+    bool,
+    typer.Option(
+        "--skip-bad-rows", metavar="", help="Leave out rows of a file with too many fields."
+    ),
 ]
 Target = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column to predict.")]
 Out = Annotated[
     Path | None,
     typer.Option(
-        help="The run's folder; it must not exist.",
-        show_default="a new one in runs/",
+        help=help_text("The run's folder; it must not exist.", "a new one in runs/"),
         metavar="DIR",
         rich_help_panel=_RUN,
     ),
@@ -59,6 +62,7 @@ PrintConfig = Annotated[
     bool,
     typer.Option(
         "--print-config",
+        metavar="",
         help="Print all settings as such a file, and do nothing else.",
         rich_help_panel=_RUN,
     ),
@@ -66,14 +70,17 @@ PrintConfig = Annotated[
 Live = Annotated[
     bool,
     typer.Option(
-        "--live", help="Show the report in a browser while it grows.", rich_help_panel=_RUN
+        "--live",
+        metavar="",
+        help="Show the report in a browser while it grows.",
+        rich_help_panel=_RUN,
     ),
 ]
 LivePort = Annotated[
     int | None,
     typer.Option(
-        help="For --live, on this machine only.",
-        show_default="a free one",
+        help=help_text("For --live, on this machine only.", "a free one"),
+        metavar="PORT",
         min=1,
         max=65535,
         rich_help_panel=_RUN,
@@ -83,15 +90,18 @@ TensorBoard = Annotated[
     bool,
     typer.Option(
         "--tensorboard",
+        metavar="",
         help="Also write curves for TensorBoard, into the run's folder.",
         rich_help_panel=_RUN,
     ),
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", help="No progress, no notes.", rich_help_panel=_RUN)
+    bool,
+    typer.Option("--quiet", metavar="", help="No progress, no notes.", rich_help_panel=_RUN),
 ]
 AsJson = Annotated[
-    bool, typer.Option("--json", help="The result as one JSON object.", rich_help_panel=_RUN)
+    bool,
+    typer.Option("--json", metavar="", help="The result as one JSON object.", rich_help_panel=_RUN),
 ]
 
 

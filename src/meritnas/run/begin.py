@@ -7,13 +7,16 @@ from typing import Any
 
 from meritnas.data.kind import DataKind
 from meritnas.data.kinds import recognise
+from meritnas.data.modalities.reading import ModalityReading
 from meritnas.errors import UsageError
 from meritnas.families.catalogue import space_spec
 from meritnas.families.family import Family
+from meritnas.families.fusion.spec import Fusion
 from meritnas.prepare.config import make_config
 from meritnas.prepare.settle import settle
 from meritnas.run.job import Job
 from meritnas.settings.request import Request
+from meritnas.settings.spec import SpaceSpec
 
 
 def begin(
@@ -30,6 +33,7 @@ def begin(
     wanted = None if request.space is None else space_spec(request.space).data or None
     kind = recognise(data, wanted)
     reading = _checked_reading(request.reading, kind)
+    _check_backbones(space_spec(request.space or kind.space), reading)
     if architecture is not None:
         space = space_spec(request.space or kind.space).of_architecture(architecture)
         request = replace(request, space=space)
@@ -58,3 +62,13 @@ def _checked_reading(reading: Any, kind: DataKind) -> Any:
             f"got {type(reading).__name__}"
         )
     return reading
+
+
+def _check_backbones(space: SpaceSpec, reading: Any) -> None:
+    """Complain where a modality has one that is trained along and one that is not."""
+    if isinstance(space, Fusion) and isinstance(reading, ModalityReading):
+        twice = sorted(set(space.backbones) & set(reading.frozen_backbones))
+        if twice:
+            raise UsageError(
+                f"the backbone of '{twice[0]}' is either trained along or frozen; give one of them"
+            )
