@@ -5,12 +5,12 @@ python benchmarks/code_shape.py src/meritnas other/checkout/src/meritnas --json 
 
 from __future__ import annotations
 
-import argparse
 import ast
-import json
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from scoreboard import Target, arguments, finish
 
 MOST_PARAMETERS, MOST_FILE_LINES, LONG, TOO_LONG, MOST_TOO_LONG = 20, 400, 40, 60, 10
 
@@ -59,24 +59,29 @@ def shape_of(folder: Path) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--json", type=Path)
+def targets(judged: dict[str, Any]) -> list[Target]:
+    """What the code of the first folder is to keep."""
+    aims = (
+        ("most_parameters", f"at most {MOST_PARAMETERS} parameters of a function", MOST_PARAMETERS),
+        ("files_over_400", f"no file of more than {MOST_FILE_LINES} lines", 0),
+        (
+            "functions_over_60",
+            f"at most {MOST_TOO_LONG} functions of more than {TOO_LONG} lines",
+            MOST_TOO_LONG,
+        ),
+    )
+    return [Target(text, str(judged[name]), judged[name] <= most) for name, text, most in aims]
+
+
+def main() -> int:
+    parser = arguments(__doc__)
+    parser.add_argument("folders", nargs="+", type=Path, help="the first one is judged")
     args = parser.parse_args()
     rows = [shape_of(folder) for folder in args.folders]
     for name in rows[0]:
         print(f"{name:24}" + "".join(f"{row[name]!s:>44}" for row in rows))
-    if args.json:
-        args.json.write_text(json.dumps(rows, indent=1) + "\n")
-    judged = rows[0]
-    missed = [
-        judged["most_parameters"] > MOST_PARAMETERS,
-        judged["files_over_400"] > 0,
-        judged["functions_over_60"] > MOST_TOO_LONG,
-    ]
-    raise SystemExit(any(missed))
+    return finish(rows, targets(rows[0]), args)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -16,14 +16,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from meritnas.prepare.setup import make_ground
 
 from meritnas import tabular_space
 from meritnas.engine.loop import run_search
@@ -31,6 +30,7 @@ from meritnas.engine.plan import make_plan
 from meritnas.families.tabular.family import TabularSpace
 from meritnas.policy.laws import Conditional, Draw, Law, MonteCarloRejection
 from meritnas.policy.policy import Policy
+from meritnas.prepare.ground import make_ground
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.space.architecture import Architecture
 from meritnas.store.run_store import RunStore
@@ -186,7 +186,8 @@ def in_a_search(case: Case, steps: int) -> dict[str, Any]:
     assert isinstance(strategy, PolicyGradient)
     assert isinstance(ground.searched, TabularSpace)
     watch = Stopwatch(strategy.law)
-    strategy = Watched(**{**vars(strategy), "law": watch})
+    made = {each.name: getattr(strategy, each.name) for each in fields(strategy) if each.init}
+    strategy = Watched(**{**made, "law": watch})
     search = make(ground.searched, strategy, plan, data, recipe)
     with tempfile.TemporaryDirectory() as folder:
         run_search(search, RunStore.create(Path(folder) / "run", {}), lambda _: None)

@@ -25,6 +25,9 @@ import numpy as np
 import meritnas
 from meritnas import darts_space
 from meritnas.data.images.source import load_images
+from meritnas.families.darts.spec import Darts, DartsUnique
+from meritnas.settings.request import RunOptions
+from meritnas.settings.training import Retraining
 from nasbench201 import workers
 from scoreboard import Target, arguments, finish, keep, show
 
@@ -64,13 +67,17 @@ def pictures(name: str, sizes: Sizes) -> tuple[np.ndarray, np.ndarray]:
 def run_trial(trial: Trial, sizes: Sizes) -> dict[str, Any]:
     begun = time.perf_counter()
     data = pictures(trial.data, sizes)
-    space = "darts" if trial.method == "darts" else "darts-unique"
+    darts = trial.method == "darts"
+    space = (Darts if darts else DartsUnique)(
+        channels=sizes.channels,
+        cells=trial.cells,
+        supernet_channels=sizes.channels,
+        supernet_cells=min(8, trial.cells) if darts else trial.cells,
+    )
     common: dict[str, Any] = {
         "space": space,
-        "channels": sizes.channels,
-        "cells": trial.cells,
         "seed": trial.seed,
-        "threads": 1,
+        "run": RunOptions(threads=1),
     }
     with tempfile.TemporaryDirectory() as folder:
         common["out"] = Path(folder) / "run"
@@ -81,16 +88,11 @@ def run_trial(trial: Trial, sizes: Sizes) -> dict[str, Any]:
                 data, architecture=drawn, epochs=sizes.retrain_epochs, seeds=1, **common
             )
         else:
-            darts = trial.method == "darts"
             found = meritnas.search(
                 data,
                 strategy=trial.method,
                 epochs=sizes.darts_epochs if darts else sizes.epochs,
-                retrain_epochs=sizes.retrain_epochs,
-                retrain_seeds=1,
-                finalists=1,
-                supernet_channels=sizes.channels,
-                supernet_cells=min(8, trial.cells) if darts else trial.cells,
+                retraining=Retraining(epochs=sizes.retrain_epochs, seeds=1, finalists=1),
                 **common,
             )
     return {

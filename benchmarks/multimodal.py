@@ -33,36 +33,43 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from meritnas.prepare.defaults import fusion_settings
-from meritnas.prepare.scaling import ScalingChoice
-from meritnas.prepare.setup import make_family, make_ground
 from torch import Tensor, nn
 
 from meritnas.api import nobody
-from meritnas.data.bundle import Bundle, Part
+from meritnas.data.bundle import Bundle, Outline, Part
 from meritnas.data.modalities.bundle import encode_modalities, outline_modalities
 from meritnas.data.modalities.encoder import ModalityEncoder
+from meritnas.data.modalities.kind import MODALITIES
 from meritnas.data.modalities.noise import LEVELS, add_noise
+from meritnas.data.modalities.reading import ModalityReading
 from meritnas.data.modalities.source import ModalitySource, load_modalities
 from meritnas.data.split import Split
 from meritnas.families.family import seeded
 from meritnas.families.fusion.convolutions import Convolutions
 from meritnas.families.fusion.family import FusionSpace
+from meritnas.families.fusion.spec import Fusion, Operations
 from meritnas.families.operations import CHILD
-from meritnas.prediction.predictor import load_predictor
-from meritnas.prepare.preparation import Preparation
-from meritnas.run.job import Job, make_config, start
+from meritnas.prepare.config import make_config
+from meritnas.prepare.family import make_family
+from meritnas.prepare.settle import settle
+from meritnas.result import result_of
+from meritnas.run.job import Job, start
+from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.settings import SearchSettings
+from meritnas.settings.spec import StrategySpec
+from meritnas.settings.training import Retraining
 from meritnas.store.run_store import RunStore
+from meritnas.strategy.darts import DartsGradient
+from meritnas.strategy.sm_shapnas import SmShapley
 from meritnas.training.train import outputs_of, train_child
 from nasbench201 import workers
 from scoreboard import Target, arguments, finish, keep, show
 
-TABLE_6 = {
-    "baseline": ("normal", "darts"),
-    "shapley": ("normal", "sm-shapley"),
-    "sparse": ("all", "darts"),
-    "sm-shapley": ("all", "sm-shapley"),
+TABLE_6: dict[str, tuple[Operations, StrategySpec]] = {
+    "baseline": ("normal", DartsGradient()),
+    "shapley": ("normal", SmShapley()),
+    "sparse": ("all", DartsGradient()),
+    "sm-shapley": ("all", SmShapley()),
 }
 TUNED = list(product((0.001, 0.003, 0.01), (0.0, 0.2, 0.5), (1, 2)))
 SPARSITIES = (0.1, 0.2, 0.5, 1.0, 1.5)
@@ -78,6 +85,15 @@ class Sizes:
     retrain_epochs: int | None = None
     tries: int = 4
     searched: tuple[str, ...] = tuple(TABLE_6)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One setting of a sweep."""
+
+    name: str
+    space: Fusion
+    strategy: SmShapley
 
 
 @dataclass(frozen=True)
@@ -137,9 +153,7 @@ CASES = {
 }
 
 
-def bundle_of(
-    case: Case, path: Path, seed: int, sizes: Sizes
-) -> tuple[ModalitySource, Bundle[ModalityEncoder]]:
+def outline_of(case: Case, path: Path, seed: int, sizes: Sizes) -> tuple[ModalitySource, Outline]:
     """So many rows of each part, drawn by the seed from all rows, whatever their classes."""
     source = case.read(path)
     outline = outline_modalities(source, 0)
@@ -153,7 +167,7 @@ def bundle_of(
         np.sort(order[train : train + valid]),
         np.sort(order[train + valid :][:test]),
     )
-    return source, encode_modalities(source, replace(outline, split=split))
+    return source, replace(outline, split=split)
 
 
 def _parts(split: Split) -> Sequence[np.ndarray]:
@@ -237,37 +251,37 @@ def trained(
 
 
 def searched(
-    settings: SearchSettings, source: ModalitySource, bundle: Bundle[ModalityEncoder]
+    settings: SearchSettings, source: ModalitySource, outline: Outline
 ) -> tuple[nn.Module, int, float, str]:
     """(the trained network, its weights, seconds of the search alone, its text)."""
-    family = make_family(settings, bundle.encoder, bundle.task)
-    prepared = Preparation(source.name, bundle, family, ScalingChoice("standard", {}))
-    job = Job(settings, prepared, make_ground(family, {}))
+    job = Job.make(settings, MODALITIES, source, outline)
     with tempfile.TemporaryDirectory() as folder:
-        store = RunStore.create(Path(folder) / "run", make_config(settings, source))
-        result = start(job, store, nobody)
+        store = RunStore.create(Path(folder) / "run", make_config(settings, MODALITIES, source))
+        start(job, store, nobody, *job.planned_search())
         seconds = float(store.read_json("architecture.json", "seconds")["seconds"])
-        module = load_predictor(result.run).module
+        result = result_of(job, store)
+        module = result.module
     return module, result.summary["params"], seconds, str(result.architecture)
 
 
 def settings_for(
-    bundle: Bundle[ModalityEncoder], seed: int, sizes: Sizes, **more: Any
+    source: ModalitySource,
+    outline: Outline,
+    seed: int,
+    sizes: Sizes,
+    *,
+    space: Fusion | None = None,
+    strategy: StrategySpec | None = None,
 ) -> SearchSettings:
-    asked: dict[str, Any] = {
-        "limits": {},
-        "strategy_options": {},
-        "seed": seed,
-        "device": "cpu",
-        "threads": 1,
-        "retrain_seeds": 1,
-        "finalists": sizes.tries,
-        "epochs": sizes.epochs,
-        "retrain_epochs": sizes.retrain_epochs,
-        **more,
-    }
-    modalities = len(bundle.encoder.layout.names)
-    return fusion_settings(len(bundle.train), modalities, asked)
+    request = Request(
+        space=space,
+        strategy=strategy,
+        epochs=sizes.epochs,
+        seed=seed,
+        retraining=Retraining(epochs=sizes.retrain_epochs, seeds=1, finalists=sizes.tries),
+        run=RunOptions(threads=1),
+    )
+    return settle(request, MODALITIES, MODALITIES.facts(source, outline, ModalityReading()))
 
 
 @dataclass(frozen=True)
@@ -294,7 +308,8 @@ def noisy_inputs(case: Case, bundle: Bundle[ModalityEncoder], seed: int) -> dict
 def compare(case: Case, path: Path, seed: int, sizes: Sizes) -> list[dict[str, Any]]:
     """All methods on one data set with one seed."""
     torch.set_num_threads(1)
-    source, bundle = bundle_of(case, path, seed, sizes)
+    source, outline = outline_of(case, path, seed, sizes)
+    bundle = encode_modalities(source, outline)
     inputs = noisy_inputs(case, bundle, seed)
     found: list[Outputs] = []
 
@@ -304,10 +319,11 @@ def compare(case: Case, path: Path, seed: int, sizes: Sizes) -> list[dict[str, A
 
     for method in sizes.searched:
         operations, strategy = TABLE_6[method]
-        settings = settings_for(bundle, seed, sizes, operations=operations, strategy=strategy)
-        add(method, *searched(settings, source, bundle))
+        space = Fusion(operations=operations)
+        settings = settings_for(source, outline, seed, sizes, space=space, strategy=strategy)
+        add(method, *searched(settings, source, outline))
     size = found[-1].params
-    settings = settings_for(bundle, seed, sizes)
+    settings = settings_for(source, outline, seed, sizes)
     family = make_family(settings, bundle.encoder, bundle.task)
     assert isinstance(family, FusionSpace)
     losses = []
@@ -385,27 +401,29 @@ def _score(part: Part, said: Tensor, bundle: Bundle[ModalityEncoder]) -> float:
 
 
 def sweep(
-    case: Case, path: Path, seed: int, sizes: Sizes, name: str, more: dict[str, Any]
+    case: Case, path: Path, seed: int, sizes: Sizes, variant: Variant
 ) -> list[dict[str, Any]]:
     """One setting of a sweep with one seed."""
     torch.set_num_threads(1)
-    source, bundle = bundle_of(case, path, seed, sizes)
-    settings = settings_for(bundle, seed, sizes, strategy="sm-shapley", **more)
-    module, params, seconds, text = searched(settings, source, bundle)
+    source, outline = outline_of(case, path, seed, sizes)
+    bundle = encode_modalities(source, outline)
+    space, strategy = variant.space, variant.strategy
+    settings = settings_for(source, outline, seed, sizes, space=space, strategy=strategy)
+    module, params, seconds, text = searched(settings, source, outline)
     said = {
         level: outputs_of(module, rows) for level, rows in noisy_inputs(case, bundle, seed).items()
     }
-    return list(_rows(case, Outputs(name, said, params, seconds, text), seed, bundle))
+    return list(_rows(case, Outputs(variant.name, said, params, seconds, text), seed, bundle))
 
 
-def sweep_settings(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def variants(name: str) -> Iterator[Variant]:
     if name == "sparsity":
         for value in SPARSITIES:
-            yield f"lambda_1 {value:g}", {"sparsity": value}
+            yield Variant(f"lambda_1 {value:g}", Fusion(sparsity=value), SmShapley())
         return
     for normal, sparse in SAMPLES:
-        options = {"normal_samples": normal, "sparse_samples": sparse}
-        yield f"samples {normal}/{sparse}", {"strategy_options": options, "cells": 2}
+        strategy = SmShapley(normal_samples=normal, sparse_samples=sparse)
+        yield Variant(f"samples {normal}/{sparse}", Fusion(cells=2), strategy)
 
 
 def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -474,8 +492,8 @@ def main() -> int:
     with workers(args.jobs, quick=args.quick) as pool:
         if args.sweep:
             jobs = [
-                pool.submit(sweep, CASES["mfeat"], given["mfeat"], seed, sizes, name, more)
-                for name, more in list(sweep_settings(args.sweep))[: 1 if args.quick else None]
+                pool.submit(sweep, CASES["mfeat"], given["mfeat"], seed, sizes, variant)
+                for variant in list(variants(args.sweep))[: 1 if args.quick else None]
                 for seed in seeds
             ]
         else:

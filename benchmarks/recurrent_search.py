@@ -24,10 +24,14 @@ import torch
 from torch import Tensor, nn
 
 import meritnas
-from meritnas.data.texts.bundle import encode_text
-from meritnas.data.texts.source import TextSource, load_text
+from meritnas.data.texts.reading import TextReading
+from meritnas.data.texts.source import load_text
 from meritnas.families.family import seeded
-from meritnas.prepare.defaults import text_settings
+from meritnas.families.recurrent.spec import Recurrent
+from meritnas.run.begin import begin
+from meritnas.settings.request import Request, RunOptions
+from meritnas.settings.training import Retraining
+from meritnas.strategy.catalogue import strategy_spec
 from meritnas.training.metrics import scores_on
 from meritnas.training.train import train_child
 from nasbench201 import workers
@@ -119,18 +123,14 @@ def run_search(sizes: Sizes, strategy: str, seed: int) -> dict[str, Any]:
         (place / "text").mkdir()
         found = meritnas.search(
             shortened(sizes, place / "text"),
-            space="recurrent",
-            strategy=strategy,
-            strategy_options=options,
-            vocabulary=sizes.vocabulary,
-            width=sizes.width,
+            space=Recurrent(width=sizes.width),
+            strategy=strategy_spec(strategy, options),
             epochs=sizes.epochs,
-            retrain_epochs=sizes.retrain_epochs,
-            retrain_seeds=1,
-            finalists=1,
+            reading=TextReading(vocabulary=sizes.vocabulary),
+            retraining=Retraining(epochs=sizes.retrain_epochs, seeds=1, finalists=1),
             seed=seed,
-            threads=1,
             out=place / "run",
+            run=RunOptions(threads=1),
         )
         valid = json.loads((place / "run" / "retrain.json").read_text())["results"][0]["valid_loss"]
     return {
@@ -147,16 +147,15 @@ def run_search(sizes: Sizes, strategy: str, seed: int) -> dict[str, Any]:
 def run_known(sizes: Sizes, kind: str, seed: int) -> dict[str, Any]:
     begun = time.perf_counter()
     torch.set_num_threads(1)
+    asked = Request(
+        space=Recurrent(width=sizes.width), reading=TextReading(vocabulary=sizes.vocabulary)
+    )
     with tempfile.TemporaryDirectory() as folder:
-        source: TextSource = load_text(shortened(sizes, Path(folder)))
-    asked = {"strategy_options": {}, "limits": {}, "device": "cpu", "width": sizes.width}
-    settings = text_settings(len(source.train), asked)
-    recipe = settings.alone
-    bundle = encode_text(source, recipe.batch_size, 35, sizes.vocabulary)
-    words = bundle.task.outputs
-    params = meritnas.recurrent_space(words, sizes.width).cost(FULL)
+        job, _ = begin(shortened(sizes, Path(folder)), None, asked)
+    bundle, recipe = job.bundle, job.settings.alone
+    params = job.ground.family.cost(FULL)
     with seeded(seed):
-        model = known_like(kind, words, sizes.width, params, recipe.dropout or 0.0)
+        model = known_like(kind, bundle.task.outputs, sizes.width, params, recipe.dropout or 0.0)
     trained = train_child(
         model, bundle.train, bundle.valid, bundle.task.loss, recipe, sizes.retrain_epochs, seed
     )

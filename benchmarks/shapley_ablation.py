@@ -16,6 +16,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -25,6 +26,10 @@ import torch
 import meritnas
 from meritnas import nasbench201_table
 from meritnas.engine.plan import Plan
+from meritnas.families.catalogue import space_spec
+from meritnas.settings.request import RunOptions
+from meritnas.settings.spec import SpaceSpec
+from meritnas.settings.training import Retraining
 from nasbench201 import Setting, Trial, bundle_of, continued, make_search, warm_up, workers
 from scoreboard import Target, arguments, finish, show
 
@@ -37,6 +42,14 @@ VARIED: dict[str, tuple[Any, ...]] = {
 }
 METHODS = ("darts", "darts-shapley", "darts-shapley-frozen", "shapley")
 SPACES = ("darts-s1", "darts-s2", "darts-s3", "darts-s4")
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Epochs of a search, and of what it found."""
+
+    search: int
+    retrain: int
 
 
 def variants() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -76,18 +89,24 @@ def run_variant(
     }
 
 
-def run_method(data: str, space: str, method: str, seed: int, sizes: dict[str, Any]) -> Any:
+def run_method(data: str, space: SpaceSpec, method: str, seed: int, lengths: Lengths) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
         found = meritnas.search(
-            data, space=space, strategy=method, seed=seed, out=Path(folder) / "run", threads=1,
-            **sizes,
-        )  # fmt: skip
+            data,
+            space=space,
+            strategy=method,
+            epochs=lengths.search,
+            retraining=Retraining(epochs=lengths.retrain),
+            seed=seed,
+            out=Path(folder) / "run",
+            run=RunOptions(threads=1),
+        )
         normal = str(found.architecture).partition("normal_concat")[0]
         return {
             "part": "collapse",
             "case": method,
-            "space": space,
+            "space": space.name,
             "seed": seed,
             "skips": normal.count("skip_connect"),
             "accuracy": round(found.test["accuracy"], 4),
@@ -118,15 +137,11 @@ def main() -> int:
     cases = list(variants())[: 1 if args.quick else None]
     if args.quick:
         cases = [(name, {**options, "permutations": 2}) for name, options in cases]
-    sizes = {
-        "epochs": 2 if args.quick else args.epochs,
-        "retrain_epochs": 1 if args.quick else args.retrain_epochs,
-        "channels": 4 if args.quick else 8,
-        "cells": 3,
-        "supernet_channels": 4 if args.quick else 8,
-        "supernet_cells": 3,
-    }
-    spaces = args.spaces.split(",")[: 1 if args.quick else None]
+    lengths = Lengths(2, 1) if args.quick else Lengths(args.epochs, args.retrain_epochs)
+    channels = 4 if args.quick else 8
+    sizes = {"channels": channels, "cells": 3, "supernet_channels": channels, "supernet_cells": 3}
+    names = args.spaces.split(",")[: 1 if args.quick else None]
+    spaces = [space_spec(name, sizes) for name in names]
     table = nasbench201_table(args.table)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -142,7 +157,7 @@ def main() -> int:
             for seed in seeds
         ]
         jobs += [
-            pool.submit(run_method, args.data, space, method, seed, sizes)
+            pool.submit(run_method, args.data, space, method, seed, lengths)
             for space in spaces
             for method in (METHODS[::3] if args.quick else METHODS)
             for seed in seeds

@@ -43,21 +43,26 @@ from typing import Any
 
 import numpy as np
 import torch
-from meritnas.cli.widths import parse_widths
-from meritnas.prepare.setup import Ground, make_family, make_ground
 from scipy import stats
 
+from meritnas.cli.values import parse_widths
 from meritnas.data.bundle import Bundle
 from meritnas.data.tables.bundle import make_bundle
+from meritnas.data.tables.reading import TableReading
 from meritnas.data.tables.source import load_source
 from meritnas.engine.loop import Search
 from meritnas.engine.start import make_search
 from meritnas.errors import UsageError
+from meritnas.families.tabular.spec import Tabular
+from meritnas.prepare.family import make_family
+from meritnas.prepare.ground import Ground, make_ground
 from meritnas.settings.recipe import TrainRecipe, default_batch_size
 from meritnas.settings.settings import SearchSettings
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.algorithms.final_choice import FinalChoice, Largest, Mode, Ranked
 from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
+from meritnas.strategy.catalogue import strategy_spec
+from meritnas.strategy.tabnas import Tabnas
 from meritnas.training.train import outputs_of, train_child
 from scoreboard import Target, arguments, finish, show
 
@@ -204,9 +209,8 @@ def tell(text: str) -> None:
 
 def search(bench: Bench, variant: Variant, seed: int) -> tuple[Search, dict[str, Any]]:
     """A search without its final choice, and what it took."""
-    settings = replace(
-        bench.settings, strategy=variant.strategy, strategy_options=variant.options, seed=seed
-    )
+    spec = strategy_spec(variant.strategy, variant.options)
+    settings = replace(bench.settings, strategy=spec, seed=seed)
     begin = time.perf_counter()
     running = make_search(settings, bench.ground, bench.bundle, None, bench.weight_steps)
     strategy = running.strategy
@@ -421,14 +425,14 @@ def make_bench(args: argparse.Namespace) -> tuple[Bench, dict[str, Any]]:
     rows = listed if ";" in args.widths else [[row[0] for row in listed]] * 3
     recipe = TrainRecipe(batch_size=default_batch_size(len(bundle.train)))
     settings = SearchSettings(
+        space=Tabular(len(rows), tuple(tuple(row) for row in rows), args.embedding),
+        strategy=Tabnas(),
+        reading=TableReading(),
         limits={"params": args.max_params},
-        layers=len(rows),
-        widths=tuple(tuple(row) for row in rows),
-        embedding=args.embedding,
         epochs=args.epochs,
         recipe=recipe,
     )
-    ground = make_ground(make_family(settings, bundle.encoder, bundle.task), dict(settings.limits))
+    ground = make_ground(make_family(settings, bundle.encoder, bundle.task), settings.limits)
     steps = args.epochs * max(1, len(bundle.train) // recipe.batch_size)
     about = {
         "data": source.fingerprint,

@@ -51,7 +51,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import torch
-from meritnas.prepare.setup import make_family
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -64,14 +63,14 @@ from meritnas.data.tables.bundle import encode_table, outline_table
 from meritnas.data.tables.source import Source, load_source
 from meritnas.data.task import Task
 from meritnas.errors import DivergedError
-from meritnas.families.tabular.family import PAPER_WIDTHS
+from meritnas.families.tabular.spec import Tabular
+from meritnas.families.tabular.widths import PAPER_WIDTHS
 from meritnas.settings.recipe import (
     TRIED_DROPOUT,
     TrainRecipe,
     default_batch_size,
     default_train_epochs,
 )
-from meritnas.settings.settings import SearchSettings
 from meritnas.training.metrics import main_metric, score
 from meritnas.training.threads import limited_threads
 from meritnas.training.train import outputs_of, train_child
@@ -192,8 +191,8 @@ def by_optuna(ground: Ground) -> Found | None:
     bundles = {"standard": bundle}
     if bundle.encoder.numbers:
         bundles["quantile"] = ground.bundle("quantile")
-    settings = SearchSettings(limits={"params": ground.limit})
-    family = make_family(settings, bundle.encoder, bundle.task)
+    limits = {"params": ground.limit}
+    family = Tabular().build(bundle.encoder.inputs, bundle.task.outputs, limits)
     family.feasible(max_params=ground.limit)  # complains where asking would never end
     recipe, epochs = default_training(bundle)
     best: tuple[float, str, nn.Module, Tensor] | None = None

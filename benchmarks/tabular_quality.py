@@ -27,9 +27,12 @@ from meritnas.data.bundle import Bundle
 from meritnas.data.tables.bundle import make_bundle
 from meritnas.data.tables.source import Source, load_source
 from meritnas.families.tabular.family import TabularSpace, tabular_space
+from meritnas.families.tabular.spec import Tabular
 from meritnas.settings.recipe import TrainRecipe, default_batch_size
+from meritnas.settings.training import Retraining
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.algorithms.black_box import uniform_draw
+from meritnas.strategy.catalogue import strategy_spec
 from meritnas.training.metrics import main_metric, score
 from meritnas.training.train import Trained, outputs_of, train_child
 from scoreboard import Target, arguments, finish, show
@@ -100,14 +103,11 @@ def by_strategy(ground: Ground, strategy: str) -> dict[str, Any]:
         result = meritnas.search(
             setting.source.frame,
             setting.source.target,
-            strategy=strategy,
-            strategy_options=OPTIONS.get(strategy, {}),
+            strategy=strategy_spec(strategy, OPTIONS.get(strategy)),
             max_params=setting.limit,
-            layers=setting.layers,
-            embedding=setting.embedding,
+            space=Tabular(layers=setting.layers, embedding=setting.embedding),
             epochs=setting.epochs,
-            retrain_epochs=setting.train_epochs,
-            retrain_seeds=setting.train_seeds,
+            retraining=Retraining(epochs=setting.train_epochs, seeds=setting.train_seeds),
             seed=ground.seed,
             out=Path(folder) / "run",
             listen=lambda event: events.append({**event, "at": time.perf_counter() - begin}),

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from meritnas.prepare.setup import make_ground
 
 from meritnas import tabular_space
 from meritnas.clock import Clock
@@ -29,6 +28,7 @@ from meritnas.data.task import Task
 from meritnas.engine.loop import Search, run_search
 from meritnas.engine.plan import Plan, make_plan
 from meritnas.families.tabular.family import TabularSpace
+from meritnas.prepare.ground import make_ground
 from meritnas.settings.recipe import TrainRecipe, default_threads
 from meritnas.space.architecture import Architecture
 from meritnas.store.run_store import RunStore

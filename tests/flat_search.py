@@ -9,7 +9,6 @@ from typing import Any
 
 import meritnas
 from meritnas.data.kinds import recognise
-from meritnas.families.catalogue import options_of as space_options
 from meritnas.families.catalogue import space_spec
 from meritnas.families.family import Family
 from meritnas.settings.fields import Setting, settings_of
@@ -34,14 +33,12 @@ def arguments(data: Any, **flat: Any) -> dict[str, Any]:
         own = _taken(flat, settings_of(owner), keep=("epochs",))
         if own:
             parts[name] = owner(**own)
-    own = _taken(
-        flat,
-        space_options(spec if isinstance(spec, str) else spec.name)
-        if spec
-        else space_options(kind.space),
-    )
+    chosen = space_spec(spec or kind.space)
+    own = _taken(flat, settings_of(type(chosen)))
+    if isinstance(space, Family):  # what it is made of stays
+        own = {name: value for name, value in own.items() if getattr(chosen, name) is None}
     if own:
-        parts["space"] = space_spec(spec or kind.space, own)
+        parts["space"] = chosen.with_options(**own)
     if "strategy_options" in flat:
         options = flat.pop("strategy_options")
         parts["strategy"] = strategy_spec(flat.get("strategy") or kind.strategy, options)

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import meritnas
+from flat_search import search
 from meritnas import (
     DataError,
     InfeasibleError,
@@ -48,7 +49,7 @@ def table() -> pd.DataFrame:
 
 
 def test_a_search_on_bundled_data(tmp_path: Path) -> None:
-    result = meritnas.search("wine", max_params=200, out=tmp_path / "run", **QUICK)
+    result = search("wine", max_params=200, out=tmp_path / "run", **QUICK)
     assert result.space.cost(result.architecture, "params") <= 200
     assert result.run == tmp_path / "run"
     assert result.architecture == result.space.parse(str(result.architecture))
@@ -68,7 +69,7 @@ def test_a_search_on_bundled_data(tmp_path: Path) -> None:
 def test_a_search_on_a_data_frame(tmp_path: Path) -> None:
     frame = table()
     quick = {**QUICK, "learning_rate": 0.03, "retrain_epochs": 15}
-    result = meritnas.search(frame, target="y", max_params=120, out=tmp_path / "run", **quick)
+    result = search(frame, target="y", max_params=120, out=tmp_path / "run", **quick)
     assert result.space.cost(result.architecture, "params") <= 120
     assert result.test["roc_auc"] > 0.6
     answers = result.predict(frame.drop(columns="y"))
@@ -79,25 +80,23 @@ def test_a_search_on_a_data_frame(tmp_path: Path) -> None:
 
 def test_a_search_in_a_given_space(tmp_path: Path) -> None:
     space = tabular_space(TableInputs(2, (4,), embedding=2), 1, 2, ((2, 4), (3, 5, 8)))
-    probe = meritnas.search(table(), target="y", out=tmp_path / "probe", embedding=2, **QUICK)
+    probe = search(table(), target="y", out=tmp_path / "probe", embedding=2, **QUICK)
     needed = probe.space.inputs  # type: ignore[attr-defined]
     space = tabular_space(needed, 1, 2, ((2, 4), (3, 5, 8)))
     quick = {key: value for key, value in QUICK.items() if key not in ("layers", "widths")}
-    result = meritnas.search(
-        table(), target="y", space=space, max_params=60, out=tmp_path / "run", **quick
-    )
+    result = search(table(), target="y", space=space, max_params=60, out=tmp_path / "run", **quick)
     assert result.space == space
     assert space.cost(result.architecture) <= 60
     assert meritnas.resume(tmp_path / "run", table()).architecture == result.architecture
     wrong = tabular_space(5, 1, 2, (2, 4))
     with pytest.raises(UsageError, match="does not fit the data, which need"):
-        meritnas.search(table(), target="y", space=wrong, out=tmp_path / "wrong", **quick)
+        search(table(), target="y", space=wrong, out=tmp_path / "wrong", **quick)
     assert not (tmp_path / "wrong").exists()
 
 
 def test_several_limits_and_regression(tmp_path: Path) -> None:
     limits = {"max_params": 200, "max_flops": 150}
-    result = meritnas.search("diabetes", **limits, out=tmp_path / "run", **QUICK)
+    result = search("diabetes", **limits, out=tmp_path / "run", **QUICK)
     assert result.space.cost(result.architecture, "params") <= 200
     assert result.space.cost(result.architecture, "flops") <= 150
     assert set(result.test) == {"r2", "rmse"}
@@ -106,7 +105,7 @@ def test_several_limits_and_regression(tmp_path: Path) -> None:
 
 def test_a_search_is_decided_by_its_seed(tmp_path: Path) -> None:
     def files(name: str, seed: int) -> dict[str, bytes]:
-        meritnas.search("wine", max_params=200, seed=seed, out=tmp_path / name, **QUICK)
+        search("wine", max_params=200, seed=seed, out=tmp_path / name, **QUICK)
         kept = ("events.jsonl", "model.safetensors", "retrain.json")
         return {kind: (tmp_path / name / kind).read_bytes() for kind in kept}
 
@@ -131,7 +130,7 @@ def test_a_stopped_run_resumes_to_the_same_result(
         **QUICK,
         "epochs": 6,
     }
-    whole = meritnas.search(table(), out=tmp_path / "whole", **arguments)
+    whole = search(table(), out=tmp_path / "whole", **arguments)
     steps = whole.history[-1]["steps"]
     for number, place in enumerate([1, steps // 3, steps, "retrain"]):
         run = tmp_path / str(number)
@@ -143,7 +142,7 @@ def test_a_stopped_run_resumes_to_the_same_result(
                 raise Stop
 
         with pytest.raises(Stop):
-            meritnas.search(table(), out=run, listen=stumble, **arguments)
+            search(table(), out=run, listen=stumble, **arguments)
         moved = tmp_path / f"copy of {number}"
         shutil.copytree(run, moved)  # a run may be moved between machines' folders
         told: list[dict[str, Any]] = []
@@ -162,7 +161,7 @@ def test_a_stopped_run_resumes_to_the_same_result(
 
 
 def test_a_finished_run_resumes_to_its_result_without_work(tmp_path: Path) -> None:
-    result = meritnas.search("wine", max_params=200, out=tmp_path / "run", **QUICK)
+    result = search("wine", max_params=200, out=tmp_path / "run", **QUICK)
     before = {path.name: path.read_bytes() for path in result.run.iterdir()}
     again = meritnas.resume(result.run)
     assert again.summary == result.summary
@@ -170,7 +169,7 @@ def test_a_finished_run_resumes_to_its_result_without_work(tmp_path: Path) -> No
 
 
 def test_a_run_cannot_be_resumed_on_other_data(tmp_path: Path) -> None:
-    meritnas.search(table(), target="y", out=tmp_path / "run", **QUICK)
+    search(table(), target="y", out=tmp_path / "run", **QUICK)
     with pytest.raises(UsageError, match="started with data in memory"):
         meritnas.resume(tmp_path / "run")
     with pytest.raises(DataError, match="has changed"):
@@ -188,7 +187,7 @@ def test_a_damaged_run_is_refused(
             raise Stop
 
     with pytest.raises(Stop):
-        meritnas.search("wine", out=tmp_path / "run", listen=stumble, **QUICK)
+        search("wine", out=tmp_path / "run", listen=stumble, **QUICK)
     path = tmp_path / "run" / name
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(StoreError, match="damaged"):
@@ -198,7 +197,7 @@ def test_a_damaged_run_is_refused(
 def test_minutes_are_kept_roughly(tmp_path: Path) -> None:
     quick = {**QUICK, "epochs": None, "retrain_epochs": None}
     begun = time.perf_counter()
-    result = meritnas.search("wine", minutes=0.05, max_params=200, out=tmp_path / "run", **quick)
+    result = search("wine", minutes=0.05, max_params=200, out=tmp_path / "run", **quick)
     spent = time.perf_counter() - begun
     assert 0.5 < spent < 9.0
     assert result.history[-1]["steps"] > 20
@@ -229,13 +228,13 @@ def test_minutes_are_kept_where_steps_are_slow(
     monkeypatch.setattr(Search, "weight_step", slow_step)
     monkeypatch.setattr(BatchStream, "next", slow_batch)
     quick = {**QUICK, "epochs": None, "retrain_epochs": None, "batch_size": 4}
-    result = meritnas.search("wine", minutes=0.1, max_params=200, out=tmp_path / "run", **quick)
+    result = search("wine", minutes=0.1, max_params=200, out=tmp_path / "run", **quick)
     assert sum(waited) < 60 * 0.1
     assert result.summary["seconds"] >= sum(waited)
 
 
 def test_retraining_another_architecture(tmp_path: Path) -> None:
-    result = meritnas.search("wine", max_params=200, out=tmp_path / "run", **QUICK)
+    result = search("wine", max_params=200, out=tmp_path / "run", **QUICK)
     again = meritnas.retrain(result.run, architecture="4-8", epochs=2, seeds=1)
     assert str(again.architecture) == "4-8"
     assert again.summary["retrain_seeds"] == 1
@@ -278,14 +277,14 @@ def test_what_cannot_work_is_said_before_anything_is_written(
     tmp_path: Path, arguments: dict[str, Any], error: type[MeritNASError], says: str
 ) -> None:
     with pytest.raises(error, match=says):
-        meritnas.search(**{**QUICK, "out": tmp_path / "run", **arguments})
+        search(**{**QUICK, "out": tmp_path / "run", **arguments})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_output_folder_that_exists_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(StoreError, match="exists already"):
-        meritnas.search("wine", out=tmp_path, **QUICK)
+        search("wine", out=tmp_path, **QUICK)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
@@ -294,8 +293,8 @@ def test_without_a_folder_runs_are_numbered(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     quick = {**QUICK, "epochs": 1, "retrain_epochs": 1, "retrain_seeds": 1}
-    first = meritnas.search("wine", strategy="random", **quick)
-    second = meritnas.search("wine", strategy="random", **quick)
+    first = search("wine", strategy="random", **quick)
+    second = search("wine", strategy="random", **quick)
     assert first.run != second.run
     assert first.run.parent == second.run.parent == Path("runs")
 
@@ -310,7 +309,7 @@ def test_the_front_door_has_all_that_it_promises() -> None:
 
 
 def test_a_lost_or_damaged_network_can_be_trained_anew(tmp_path: Path) -> None:
-    result = meritnas.search("wine", max_params=200, out=tmp_path / "run", **QUICK)
+    result = search("wine", max_params=200, out=tmp_path / "run", **QUICK)
     path = result.run / "model.safetensors"
     whole = path.read_bytes()
     path.write_bytes(whole[:50])
@@ -333,7 +332,7 @@ def test_a_lost_or_damaged_network_can_be_trained_anew(tmp_path: Path) -> None:
     ],
 )
 def test_damaged_files_of_a_run_are_named(tmp_path: Path, name: str, text: str) -> None:
-    result = meritnas.search("wine", max_params=200, out=tmp_path / "run", **QUICK)
+    result = search("wine", max_params=200, out=tmp_path / "run", **QUICK)
     order = ("plan.json", "architecture.json", "retrain.json", "result.json")
     for later in order[order.index(name) + 1 :] if name in order else ():
         (result.run / later).unlink()
@@ -344,7 +343,7 @@ def test_damaged_files_of_a_run_are_named(tmp_path: Path, name: str, text: str) 
 
 def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
     quick = {**QUICK, "seed": np.int64(1), "widths": np.array([[4, 8], [2, 4]]), "layers": 2}
-    result = meritnas.search("wine", max_params=np.int64(200), out=tmp_path / "run", **quick)
+    result = search("wine", max_params=np.int64(200), out=tmp_path / "run", **quick)
     assert result.summary["params"] <= 200
 
 
@@ -352,13 +351,13 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
 def test_halves_are_refused_before_anything_is_written(tmp_path: Path, name: str) -> None:
     quick = {**QUICK, name: 2.5}
     with pytest.raises(UsageError, match=f"{name} must be a whole number, got 2.5"):
-        meritnas.search("wine", out=tmp_path / "run", **quick)
+        search("wine", out=tmp_path / "run", **quick)
     assert not (tmp_path / "run").exists()
 
 
 def test_finalists_and_dropouts_race_and_the_winner_is_the_result(tmp_path: Path) -> None:
     quick = {**QUICK, "finalists": 3, "retrain_seeds": 3}
-    result = meritnas.search("wine", max_params=200, out=tmp_path / "run", **quick)
+    result = search("wine", max_params=200, out=tmp_path / "run", **quick)
     kept = json.loads((result.run / "retrain.json").read_text())
     favourites = json.loads((result.run / "architecture.json").read_text())["ranked"]
     race = result.summary["race"]
@@ -369,7 +368,7 @@ def test_finalists_and_dropouts_race_and_the_winner_is_the_result(tmp_path: Path
     first = [one for one in kept["results"] if one["seed"] == race["seeds"][0]]
     winner = min(first, key=lambda one: one["valid_loss"])
     assert result.summary["architecture"] == winner["architecture"]
-    alone = meritnas.search(
+    alone = search(
         "wine", max_params=200, out=tmp_path / "one", dropout=0.2, **{**quick, "finalists": 1}
     )
     kept = json.loads((alone.run / "retrain.json").read_text())
@@ -394,7 +393,7 @@ def test_new_settings_that_make_no_sense_are_refused(
 ) -> None:
     (name,) = arguments
     with pytest.raises(ValueError, match=name):
-        meritnas.search("wine", out=tmp_path / "run", **{**QUICK, **arguments})
+        search("wine", out=tmp_path / "run", **{**QUICK, **arguments})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -403,6 +402,6 @@ def test_a_space_of_ones_own_is_searched_as_it_is_under_a_limit(tmp_path: Path) 
     frame = pd.DataFrame({"n": rng.normal(size=300), "c": rng.choice(list("abcdefgh"), 300)})
     frame["y"] = rng.choice(["u", "v"], 300)
     space = meritnas.tabular_space(meritnas.TableInputs(1, (9,)), 1, 2, (4, 8))
-    result = meritnas.search(frame, "y", space=space, max_params=59, out=tmp_path / "run", **QUICK)
+    result = search(frame, "y", space=space, max_params=59, out=tmp_path / "run", **QUICK)
     assert result.space == space
     assert result.summary["params"] <= 59

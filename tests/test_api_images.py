@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 
 import meritnas
+from flat_search import search, train
 from meritnas import DataError, UsageError, darts_space, nasbench201_space
 from meritnas.families.presets.images import image_recipe
 from meritnas.settings.recipe import TrainRecipe
@@ -45,7 +46,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> meritnas.SearchResult:
     """A search on arrays under a limit, trained twice; not to be changed."""
     torch.set_num_threads(1)
     out = tmp_path_factory.mktemp("arrays") / "run"
-    return meritnas.search(arrays(), max_params=9_000, retrain_seeds=2, out=out, **TINY)
+    return search(arrays(), max_params=9_000, retrain_seeds=2, out=out, **TINY)
 
 
 def kept(run: Path) -> dict[str, Any]:
@@ -92,9 +93,7 @@ def test_answers_for_arrays_and_for_folders(found: meritnas.SearchResult, tmp_pa
 
 def test_the_same_seed_gives_the_same_result(found: meritnas.SearchResult, tmp_path: Path) -> None:
     again, other = (
-        meritnas.search(
-            arrays(), max_params=9_000, retrain_seeds=2, seed=seed, out=tmp_path / name, **TINY
-        )
+        search(arrays(), max_params=9_000, retrain_seeds=2, seed=seed, out=tmp_path / name, **TINY)
         for seed, name in ((0, "again"), (1, "other"))
     )
     for name in ("events.jsonl", "model.safetensors", "retrain.json"):
@@ -115,9 +114,7 @@ def test_a_stopped_run_on_arrays_resumes_to_the_same_result(
 
     run = tmp_path / "run"
     with pytest.raises(Stop):
-        meritnas.search(
-            arrays(), max_params=9_000, retrain_seeds=2, out=run, listen=stumble, **TINY
-        )
+        search(arrays(), max_params=9_000, retrain_seeds=2, out=run, listen=stumble, **TINY)
     with pytest.raises(UsageError, match="started with data in memory"):
         meritnas.resume(run)
     with pytest.raises(UsageError, match="was made on images, not on a table"):
@@ -137,7 +134,7 @@ def test_a_stopped_run_on_arrays_resumes_to_the_same_result(
 
 
 def test_a_given_network_is_trained_without_a_search(tmp_path: Path) -> None:
-    result = meritnas.train(
+    result = train(
         arrays(),
         architecture=CELL,
         channels=4,
@@ -164,12 +161,12 @@ def test_a_space_of_ones_own(tmp_path: Path, space: str) -> None:
         wrong = nasbench201_space(3, 4, 1, zero=False, image=(3, 8, 8))
     small = {"supernet_channels": 4, "supernet_cells": 3, "retrain_epochs": 1}
     run = tmp_path / "run"
-    result = meritnas.search(arrays(), space=own, out=run, **{**LENGTH, **small, "epochs": 1})
+    result = search(arrays(), space=own, out=run, **{**LENGTH, **small, "epochs": 1})
     assert result.space == own
     assert own.cost(result.architecture) == result.summary["params"]
-    assert kept(run)["space"] == ("darts-s2" if space == "darts" else "nasbench201")
+    assert kept(run)["space"]["name"] == ("darts-s2" if space == "darts" else "nasbench201")
     with pytest.raises(UsageError, match="does not fit the data, which need"):
-        meritnas.search(arrays(), space=wrong, out=tmp_path / "wrong", **LENGTH)
+        search(arrays(), space=wrong, out=tmp_path / "wrong", **LENGTH)
     assert not (tmp_path / "wrong").exists()
 
 
@@ -180,17 +177,17 @@ def test_what_is_not_given_comes_from_the_preset(tmp_path: Path) -> None:
     def settings(**asked: Any) -> dict[str, Any]:
         run = tmp_path / str(len(list(tmp_path.iterdir())))
         with pytest.raises(Stop):
-            meritnas.search(arrays(), out=run, threads=1, listen=stop, **asked)
+            search(arrays(), out=run, threads=1, listen=stop, **asked)
         return kept(run)
 
     quick = settings(space="nasbench201")
     preset = image_recipe("quick", "nasbench201", images=54, colour=False, side=8)
-    assert quick["cells"] == {
-        "preset": "quick",
+    assert quick["preset"] == "quick"
+    assert quick["space"] == {
+        "name": "nasbench201",
         "channels": preset.channels,
         "cells": preset.cells,
         "zero": True,
-        "stem": "cifar",
         "supernet_channels": preset.supernet_channels,
         "supernet_cells": preset.supernet_cells,
         "partial_channels": 1,
@@ -202,7 +199,7 @@ def test_what_is_not_given_comes_from_the_preset(tmp_path: Path) -> None:
     assert not quick["recipe"]["augment"]["flip"]  # these images are grey
     paper = settings(space="darts", preset="paper", cutout=8, batch_size=32)
     assert (paper["epochs"], paper["retrain_epochs"], paper["warmup"]) == (50, 600, 0.0)
-    cells = paper["cells"]
+    cells = paper["space"]
     assert (cells["channels"], cells["cells"]) == (36, 20)
     assert (cells["supernet_channels"], cells["supernet_cells"]) == (16, 8)
     assert paper["child_recipe"]["auxiliary"] == 0.4
@@ -217,11 +214,11 @@ def test_a_pair_that_is_no_images_and_a_table_for_cells_are_refused(tmp_path: Pa
     images, labels = arrays()
     flat = images.reshape(90, 64)
     with pytest.raises(UsageError, match="a pair of arrays is taken for images"):
-        meritnas.search((flat, labels), out=tmp_path / "run")
+        search((flat, labels), out=tmp_path / "run")
     with pytest.raises(UsageError, match="a table cannot be searched with a space for images"):
-        meritnas.search(pd.DataFrame(flat), space="darts", out=tmp_path / "run")
+        search(pd.DataFrame(flat), space="darts", out=tmp_path / "run")
     with pytest.raises(UsageError, match="the space tabular is for tables"):
-        meritnas.search((images, labels), space="tabular", out=tmp_path / "run")
+        search((images, labels), space="tabular", out=tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -229,7 +226,5 @@ def test_an_auxiliary_head_that_cannot_be_is_refused_before_the_search(tmp_path:
     images, labels = arrays()
     narrow = images[:, :, :4]
     with pytest.raises(UsageError, match="square map"):
-        meritnas.search(
-            (narrow, labels), space="darts", auxiliary=0.4, out=tmp_path / "run", threads=1
-        )
+        search((narrow, labels), space="darts", auxiliary=0.4, out=tmp_path / "run", threads=1)
     assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,10 +27,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("prepare",),
     ("engine",),
     ("prediction",),
+    ("run",),
     ("explanation",),
     ("report",),
     ("exporting",),
-    ("run",),
+    ("result",),
     ("api",),
     ("comparison",),
     ("cli", "estimators"),
@@ -132,3 +136,119 @@ def test_the_top_layer_may_use_the_front_door() -> None:
 def test_modules_of_one_rank_do_not_import_each_other() -> None:
     assert violations("meritnas.cli.main", "from meritnas.estimators import NASClassifier")
     assert violations("meritnas.errors", "from meritnas.clock import Clock")
+
+
+KINDS = ("tables", "images", "texts", "modalities")
+
+
+def imports_of(module: str) -> set[str]:
+    return imported(module, ast.parse(modules()[module].read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds_of_data_do_not_know_each_other(kind: str) -> None:
+    others = tuple(f"meritnas.data.{other}" for other in KINDS if other != kind)
+    own = [name for name in modules() if name.startswith(f"meritnas.data.{kind}.")]
+    assert own
+    for module in own:
+        assert not [name for name in imports_of(module) if name.startswith(others)], module
+
+
+def test_only_the_list_of_kinds_knows_all_of_them() -> None:
+    """Above data, modules speak to the one protocol; a fusion network is about modalities."""
+    allowed = {
+        *("meritnas.data.kinds", "meritnas.explanation.modality_use", "meritnas.api"),
+        *("meritnas.explanation.modalities", "meritnas.cli.commands.explain"),
+        *("meritnas.estimators.tables", "meritnas.estimators.fusion", "meritnas.prediction.writer"),
+    }
+    inner = tuple(f"meritnas.data.{kind}." for kind in KINDS)
+    for module in modules():
+        if module.startswith(("meritnas.data.", "meritnas.families.")) or module in allowed:
+            continue
+        assert not [name for name in imports_of(module) if name.startswith(inner)], module
+
+
+def test_strategies_see_only_gates_and_probe() -> None:
+    seen = {"meritnas.supernet.gates", "meritnas.supernet.probe"}
+    below = ("meritnas.families", "meritnas.training", "meritnas.store", "meritnas.data")
+    for module in modules():
+        if module.startswith("meritnas.strategy."):
+            for name in imports_of(module):
+                if name.startswith("meritnas.supernet"):
+                    assert any(name.startswith(one) for one in seen), (module, name)
+                batches = name.startswith("meritnas.data.stream")  # what a probe hands out
+                assert batches or not name.startswith(below), (module, name)
+
+
+def test_supernets_and_costs_know_no_strategy_and_families_no_data_but_shapes() -> None:
+    above = ("meritnas.strategy", "meritnas.policy", "meritnas.credit", "meritnas.engine")
+    for module in modules():
+        if module.split(".")[1] in ("supernet", "cost", "space", "families", "training"):
+            assert not [name for name in imports_of(module) if name.startswith(above)], module
+
+
+def test_children_import_only_torch() -> None:
+    """What an exported network is made of: child files, and what these take from each other."""
+    standard = ("torch", "__future__", "collections", "math", "typing", "functools", "itertools")
+    left = [name for name in modules() if name.startswith("meritnas.families.")]
+    left = [name for name in left if name.endswith(".child")]
+    assert len(left) == 5
+    seen: set[str] = set()
+    while left:
+        module = left.pop()
+        seen.add(module)
+        for name in imports_of(module):
+            if name.startswith(("meritnas.errors", "meritnas.wording")):
+                continue  # of checks, which exported source leaves out
+            if name in modules():
+                left += [name] if name not in seen else []
+            elif name.rpartition(".")[0] not in modules():
+                assert name.split(".")[0] in standard, (module, name)
+    assert not [name for name in seen if not name.startswith("meritnas.families.")]
+
+
+HEAVY = "{'torch', 'numpy', 'pandas'}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import meritnas",
+        "import meritnas.settings.settings, meritnas.settings.request",
+        "from meritnas.strategy.catalogue import strategy_specs; strategy_specs()",
+        "from meritnas.families.catalogue import space_specs; space_specs()",
+        "from meritnas.data.kinds import KINDS; [kind.reading() for kind in KINDS]",
+        "from meritnas import Darts, Shapley, Tabnas, Training, TableReading",
+        "import meritnas.cli.main",
+    ],
+)
+def test_settings_and_the_command_line_wait_for_nothing(line: str) -> None:
+    code = f"import sys; {line}; sys.exit(' '.join({HEAVY} & set(sys.modules)) or 0)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+@pytest.mark.parametrize("package", ["space", "cost"])
+def test_spaces_and_costs_need_no_torch(package: str) -> None:
+    names = [name for name in modules() if name.startswith(f"meritnas.{package}.")]
+    lines = "; ".join(f"import {name}" for name in names)
+    code = f"import sys; {lines}; sys.exit('torch' if 'torch' in sys.modules else 0)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+def test_no_name_is_a_function_and_a_package() -> None:
+    packages = {name.split(".")[1] for name in modules()} - {"__main__"}
+    assert not packages & set(meritnas.__all__) - {"__version__"}
+    for name in packages:
+        module = importlib.import_module(f"meritnas.{name}")
+        assert getattr(meritnas, name) is module
+
+
+def test_every_module_and_package_says_what_it_is() -> None:
+    silent = [
+        name
+        for name, path in {**modules(), "meritnas": ROOT / "__init__.py"}.items()
+        if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert silent == []

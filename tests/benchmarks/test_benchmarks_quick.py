@@ -16,6 +16,7 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 CIFAR = ["--images", "images.npz", "--table", "table.csv"]
 ARGUMENTS = {
     "advantage_toy": ["--figure", "toy.png"],
+    "code_shape": [str(FOLDER)],
     "tables": [],
     "tabnas_ablation": [
         *["wine", "--max-params", "150", "--widths", "2,4,8"],

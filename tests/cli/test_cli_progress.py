@@ -11,6 +11,7 @@ from meritnas.cli.progress.lines import LineProgress
 from meritnas.cli.progress.listener import Listener
 from meritnas.cli.progress.progress import NoProgress, detail_text, make_progress
 from meritnas.cli.progress.run_pace import RunPace
+from meritnas.families.nasbench201.family import nasbench201_space
 
 
 class Terminal(io.StringIO):
@@ -79,17 +80,24 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("leader", "costs", "words"),
+    ("leader", "short", "costs", "words"),
     [
-        ("32-144-24", {"params": [7_500, 8_000]}, [LEADS]),
+        ("32-144-24", "32-144-24", {"params": [7_500, 8_000]}, [LEADS]),
         (
             "32-144-24",
+            None,  # as runs of earlier versions have it
             {"params": [7_500, 8_000], "flops": [7_100, 7_200]},
             ["75% sure, 7,500 of 8,000 parameters, 7,100 of 7,200 multiply-adds, 32-144"],
         ),
-        (CELL, {"params": [73_306, 80_000]}, ["75% sure, 73,306 of 80,000 parameters, 3x3|"]),
+        (
+            CELL,
+            nasbench201_space().short(CELL),
+            {"params": [73_306, 80_000]},
+            ["75% sure, 73,306 of 80,000 parameters, 3x3|"],
+        ),
         (
             FUSED,
+            "linear_glu(left.0, right.1) sum(cell1, left.0)",
             {"params": [73_306, 80_000]},
             ["75% sure, 73,306 of 80,000 parameters, linear"],
         ),
@@ -97,13 +105,15 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_counts_is_seen_on_80_columns(
     leader: str,
+    short: str | None,
     costs: dict[str, list[int]],
     words: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     terminal = terminal_on(monkeypatch)
     with Listener(quiet=False) as listener:
-        listener({**search_event(50), "leader": leader, "leader_costs": costs})
+        more = {} if short is None else {"leader_short": short}
+        listener({**search_event(50), "leader": leader, "leader_costs": costs, **more})
     (line,) = {line.strip() for line in plain(terminal.getvalue()).splitlines() if "sure" in line}
     assert len(line) <= 78
     for word in words:

@@ -20,15 +20,19 @@ import torch
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.data.bundle import Bundle
 from meritnas.data.tables.bundle import make_bundle
+from meritnas.data.tables.reading import TableReading
 from meritnas.data.tables.source import load_source
 from meritnas.engine.loop import Search, run_search
 from meritnas.engine.start import make_search
 from meritnas.errors import UsageError
-from meritnas.prepare.setup import Ground, make_family, make_ground
+from meritnas.families.tabular.spec import Tabular
+from meritnas.prepare.family import make_family
+from meritnas.prepare.ground import Ground, make_ground
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.settings import SearchSettings
 from meritnas.space.architecture import Architecture
 from meritnas.store.run_store import RunStore
+from meritnas.strategy.catalogue import strategy_spec
 from meritnas.supernet.supernet import module_of
 
 Options = Mapping[str, Any]
@@ -51,12 +55,11 @@ def settings_of(
     name: str, options: Options, limits: Mapping[str, int] | None = None, seed: int = 0
 ) -> SearchSettings:
     return SearchSettings(
-        strategy=name,
-        strategy_options=options,
+        # Else a limit would make embeddings narrower, and costs with them.
+        space=Tabular(layers=2, widths=WIDTHS, embedding=2),
+        strategy=strategy_spec(name, options),
+        reading=TableReading(),
         limits={"params": LIMIT} if limits is None else limits,
-        layers=2,
-        widths=WIDTHS,
-        embedding=2,  # else a limit would make embeddings narrower, and costs with them
         recipe=TrainRecipe(learning_rate=0.02, batch_size=8),
         seed=seed,
     )

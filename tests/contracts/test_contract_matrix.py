@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import math
@@ -13,12 +14,12 @@ import numpy as np
 import pytest
 import strategy_contract
 import torch
-from meritnas.prepare.setup import Ground, make_family, make_ground
 from strategy_contract import same, state_of
 
 from meritnas.data.bundle import Bundle
 from meritnas.data.images.bundle import encode_images, outline_images
 from meritnas.data.images.source import load_images
+from meritnas.data.kinds import kind_of
 from meritnas.data.modalities.bundle import encode_modalities, outline_modalities
 from meritnas.data.modalities.source import load_modalities
 from meritnas.data.texts.bundle import encode_text
@@ -27,11 +28,17 @@ from meritnas.engine.loop import Search, run_search
 from meritnas.engine.plan import Plan
 from meritnas.engine.start import make_search
 from meritnas.errors import UsageError
+from meritnas.families.catalogue import space_spec
 from meritnas.families.family import Family
+from meritnas.families.fusion.spec import Fusion
+from meritnas.families.recurrent.spec import Recurrent
+from meritnas.prepare.family import make_family
+from meritnas.prepare.ground import Ground, make_ground
 from meritnas.settings.recipe import TrainRecipe
-from meritnas.settings.settings import CellSettings, FusionSettings, SearchSettings, TextSettings
+from meritnas.settings.settings import SearchSettings
+from meritnas.settings.spec import SpaceSpec
 from meritnas.space.architecture import Architecture
-from meritnas.strategy.catalogue import strategy_specs
+from meritnas.strategy.catalogue import strategy_spec, strategy_specs
 from meritnas.supernet.gates import Gates
 from meritnas.supernet.supernet import module_of
 from meritnas.training.train import train_child
@@ -140,44 +147,31 @@ def settings_of(space: str, strategy: str, limits: dict[str, int]) -> SearchSett
     options = options_of(space, strategy)
     if space == "tabular":
         plain = strategy_contract.settings_of(strategy, options, limits)
-        return SearchSettings(**{**plain.__dict__, "recipe": RECIPE})
-    if space == "recurrent":
-        return SearchSettings(
-            space=space,
-            strategy=strategy,
-            strategy_options=options,
-            limits=limits,
-            recipe=RECIPE,
-            text=TextSettings("quick", "word", 10, 4, 3, 3),
-        )
-    if space == "fusion":
-        return SearchSettings(
-            space=space,
-            strategy=strategy,
-            strategy_options=options,
-            limits=limits,
-            recipe=RECIPE,
-            fusion=FusionSettings("quick", 4, 2, 2, 1),
-        )
-    per_stage = space.startswith("nasbench201")
-    cells = CellSettings(
-        preset="quick",
-        channels=4,
-        cells=1 if per_stage else 3,
-        zero=space != NO_ZERO,
-        stem="cifar",
-        supernet_channels=4,
-        supernet_cells=1 if per_stage else 3,
-        partial_channels=2 if strategy == "pc-darts" else 1,
-    )
+        return dataclasses.replace(plain, recipe=RECIPE)
     return SearchSettings(
-        space="nasbench201" if per_stage else space,
-        strategy=strategy,
-        strategy_options=options,
+        space=space_of(space, strategy),
+        strategy=strategy_spec(strategy, options),
+        reading=kind_of(bundle_of(space).encoder).reading(),
         limits=limits,
         recipe=RECIPE,
-        cells=cells,
     )
+
+
+def space_of(space: str, strategy: str) -> SpaceSpec:
+    if space == "recurrent":
+        return Recurrent(width=3, nodes=3)
+    if space == "fusion":
+        return Fusion(channels=4, length=2, cells=2, steps=1, new_inputs=False)
+    name = "nasbench201" if space == NO_ZERO else space
+    per_stage = name == "nasbench201"
+    sizes: dict[str, Any] = {
+        "channels": 4,
+        "cells": 1 if per_stage else 3,
+        "supernet_channels": 4,
+        "supernet_cells": 1 if per_stage else 3,
+        "partial_channels": 2 if strategy == "pc-darts" else 1,
+    }
+    return space_spec(name, {**sizes, "zero": False} if space == NO_ZERO else sizes)
 
 
 @functools.cache

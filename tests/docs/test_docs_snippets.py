@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from meritnas.prepare import defaults
+from meritnas.families.presets import tables
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -22,8 +22,8 @@ def test_python_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.Mon
     text = page.read_text()
     if page.name != "README.md" and not os.environ.get("MERITNAS_FULL"):
         text = re.sub(r"\bminutes=[\d.]+", "minutes=0.01", text)
-        monkeypatch.setattr(defaults, "default_search_epochs", lambda _rows, _size: 5)
-        monkeypatch.setattr(defaults, "default_train_epochs", lambda _rows, _size: 5)
+        monkeypatch.setattr(tables, "default_search_epochs", lambda _rows, _size: 5)
+        monkeypatch.setattr(tables, "default_train_epochs", lambda _rows, _size: 5)
     names: dict[str, object] = {}
     monkeypatch.syspath_prepend(tmp_path)
     for snippet in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):

@@ -9,22 +9,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from typer.main import get_command
+from all_flags import all_flags
 
-from meritnas.cli.main import make_app
 from meritnas.clock import Clock
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.data.bundle import Bundle
 from meritnas.data.tables.bundle import make_bundle
+from meritnas.data.tables.reading import TableReading
 from meritnas.data.tables.source import load_source
 from meritnas.engine.loop import Search
 from meritnas.engine.start import make_search
-from meritnas.prepare.setup import make_family, make_ground
+from meritnas.families.tabular.spec import Tabular
+from meritnas.prepare.family import make_family
+from meritnas.prepare.ground import make_ground
 from meritnas.settings.fields import Setting
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.settings import SearchSettings
 from meritnas.strategy.algorithms.pace import PACES
-from meritnas.strategy.catalogue import options_of, strategy_specs
+from meritnas.strategy.catalogue import options_of, strategy_spec, strategy_specs
 
 PAGE = (Path(__file__).parents[2] / "docs" / "strategies.md").read_text()
 ON_TABLES = [name for name in strategy_specs() if name != "pc-darts"]
@@ -86,12 +88,9 @@ def test_a_section_has_a_formula_and_advice(name: str) -> None:
 
 
 def test_every_option_on_the_page_is_one_of_the_search() -> None:
-    commands: Any = get_command(make_app())
-    params = commands.commands["search"].params
-    known = {flag for param in params for flag in (*param.opts, *param.secondary_opts)}
     said = set(re.findall(r"--[a-z][a-z-]*", PAGE))
     assert {"--strategy", "--policy-rate", "--no-grouped"} <= said
-    assert said <= known
+    assert said <= all_flags("search")
 
 
 @pytest.mark.parametrize("name", strategy_specs())
@@ -132,12 +131,10 @@ def bundle() -> Bundle:
 
 def small_search(name: str) -> tuple[Search, FeasibleSet]:
     settings = SearchSettings(
-        strategy=name,
-        strategy_options={},
+        space=Tabular(layers=2, widths=(2, 3, 5, 8)),
+        strategy=strategy_spec(name),
+        reading=TableReading(),
         limits={"params": 50},
-        layers=2,
-        widths=((2, 3, 5, 8),) * 2,
-        embedding=None,
         recipe=TrainRecipe(learning_rate=0.02, batch_size=8),
         seed=0,
     )

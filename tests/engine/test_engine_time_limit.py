@@ -5,12 +5,16 @@ import pandas as pd
 import pytest
 
 from meritnas.data.tables.bundle import make_bundle
+from meritnas.data.tables.reading import TableReading
 from meritnas.data.tables.source import load_source
-from meritnas.engine import time_limit as pace
+from meritnas.engine import time_limit
 from meritnas.engine.start import make_search
 from meritnas.engine.time_limit import weight_steps_within
-from meritnas.prepare.setup import make_family, make_ground
+from meritnas.families.tabular.spec import Tabular
+from meritnas.prepare.family import make_family
+from meritnas.prepare.ground import make_ground
 from meritnas.settings.settings import SearchSettings
+from meritnas.strategy.manas import ManasLs
 
 
 def test_time_for_estimates_is_that_of_the_search_and_not_of_a_short_trial(
@@ -18,11 +22,11 @@ def test_time_for_estimates_is_that_of_the_search_and_not_of_a_short_trial(
 ) -> None:
     """A trial of 32 steps has one estimate, a search of some hundred many."""
     seconds = {"warmup": 0.1, "joint": 0.1, "frozen": 0.4}
-    monkeypatch.setattr(pace, "_time_phases", lambda *_: seconds)
+    monkeypatch.setattr(time_limit, "_time_phases", lambda *_: seconds)
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 3)), columns=["a", "b", "c"])
     frame["y"] = np.where(frame["a"] > 0, "u", "v")
     bundle = make_bundle(load_source(frame, "y"), 0)
-    settings = SearchSettings(strategy="manas-ls", layers=2, widths=((2, 4), (2, 4)))
+    settings = SearchSettings(Tabular(layers=2, widths=(2, 4)), ManasLs(), TableReading())
     ground = make_ground(make_family(settings, bundle.encoder, bundle.task), {})
     steps = weight_steps_within(100.0, settings, ground, bundle)
     plan = make_search(settings, ground, bundle, None, steps).plan

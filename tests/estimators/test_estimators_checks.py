@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from meritnas.estimators.tables import NASClassifier, NASRegressor
-from meritnas.prepare import defaults, scaling
+from meritnas.families.presets import tables
+from meritnas.families.tabular import spec
+from meritnas.prepare import encoding
+from meritnas.settings.preset import Preset
 from meritnas.settings.recipe import default_search_epochs, default_train_epochs
 
 _STOCHASTIC = (
@@ -39,12 +43,16 @@ def _shorter(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     if os.environ.get("MERITNAS_FULL"):
         return
     learns = request.node.callspec.params["check"].func.__name__ in LEARNING
-    monkeypatch.setattr(defaults, "default_search_epochs", _part_of(default_search_epochs, 30))
+    monkeypatch.setattr(tables, "default_search_epochs", _part_of(default_search_epochs, 30))
     shorter = _part_of(default_train_epochs, 4 if learns else 40)
-    monkeypatch.setattr(defaults, "default_train_epochs", shorter)
-    monkeypatch.setattr(scaling, "_STEPS", 10)
-    monkeypatch.setitem(defaults.TABLE_DEFAULTS, "finalists", 1)
-    monkeypatch.setitem(defaults.TABLE_DEFAULTS, "dropout", 0.0)
+    monkeypatch.setattr(tables, "default_train_epochs", shorter)
+    monkeypatch.setattr(encoding, "_STEPS", 10)
+    monkeypatch.setattr(spec, "tables_preset", _one_training)
+
+
+def _one_training(*given: Any) -> Preset:
+    usual = tables.tables_preset(*given)
+    return replace(usual, search=replace(usual.search, dropout=0.0), finalists=1)
 
 
 def _part_of(epochs: Callable[[int, int], int], divisor: int) -> Callable[[int, int], int]:

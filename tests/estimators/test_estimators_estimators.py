@@ -21,23 +21,28 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.class_weight import compute_sample_weight
 
 import meritnas
+from meritnas.data.images.reading import ImageReading
+from meritnas.data.tables.reading import TableReading
 from meritnas.errors import DataError, InfeasibleError, UsageError
 from meritnas.estimators.tables import NASClassifier, NASRegressor
-from meritnas.prepare import defaults
+from meritnas.families.presets import tables
+from meritnas.families.tabular.spec import Tabular
+from meritnas.settings.training import Retraining, Training
+from meritnas.strategy.evolution import Evolution
+from meritnas.strategy.tabnas import Tabnas
 
 QUICK: dict[str, Any] = {
-    "layers": 2,
-    "widths": (4, 8),
+    "space": Tabular(layers=2, widths=(4, 8)),
     "epochs": 2,
-    "scaling": "standard",
+    "reading": TableReading(scaling="standard"),
     "random_state": 0,
 }
-ONE: dict[str, Any] = {**QUICK, "layers": 1, "widths": (4,)}  # nothing to choose
+ONE: dict[str, Any] = {**QUICK, "space": Tabular(layers=1, widths=(4,))}  # nothing to choose
 
 
 @pytest.fixture(autouse=True)
 def _short_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(defaults, "default_train_epochs", lambda _rows, _size: 3)
+    monkeypatch.setattr(tables, "default_train_epochs", lambda _rows, _size: 3)
 
 
 def numbers(rows: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +76,7 @@ def test_the_front_door_has_the_estimators() -> None:
 
 
 def test_tables_with_columns_of_all_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(defaults, "default_train_epochs", lambda _rows, _size: 40)
+    monkeypatch.setattr(tables, "default_train_epochs", lambda _rows, _size: 40)
     X, y = mixed(240)
     before = X.copy()
     found = NASClassifier(**QUICK).fit(X, y)
@@ -88,7 +93,7 @@ def test_tables_with_columns_of_all_kinds(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_regressor_answers_on_the_targets_own_scale(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(defaults, "default_train_epochs", lambda _rows, _size: 40)
+    monkeypatch.setattr(tables, "default_train_epochs", lambda _rows, _size: 40)
     X, _ = numbers(200)
     y = 1000 + 50 * X[:, 0] - 20 * X[:, 1]
     found = NASRegressor(**QUICK).fit(X, y)
@@ -155,17 +160,101 @@ def test_a_clone_is_unfitted_and_has_the_same_parameters() -> None:
 
 
 def test_parameters_can_be_read_set_and_seen() -> None:
-    found = NASRegressor(max_params=400, widths=[8, 16])
+    space = Tabular(widths=(8, 16))
+    found = NASRegressor(max_params=400, space=space)
     assert found.get_params()["max_params"] == 400
-    assert found.get_params()["widths"] == [8, 16]  # kept as given
+    assert found.get_params()["space"] is space  # kept as given
     assert found.set_params(max_params=50, strategy="random") is found
     assert (found.max_params, found.strategy) == (50, "random")
-    assert repr(found) == "NASRegressor(max_params=50, strategy='random', widths=[8, 16])"
+    told = "NASRegressor(max_params=50, space=Tabular(layers=3, widths=(8, 16), embedding=None, "
+    assert " ".join(repr(found).split()) == told + "widest=None), strategy='random')"
     with pytest.raises(ValueError, match="Invalid parameter 'max_parms'"):
         found.set_params(max_parms=3)
     assert "class_weight" in NASClassifier().get_params()
     assert "class_weight" not in NASRegressor().get_params()
     assert not hasattr(NASClassifier(), "set_output")  # it predicts, it does not transform
+
+
+def test_options_of_specs_and_settings_are_nested_parameters() -> None:
+    found = NASClassifier(retraining=Retraining(seeds=2), strategy=Tabnas(samples=4))
+    params = found.get_params(deep=True)
+    assert params["strategy"] == Tabnas(samples=4)
+    assert params["strategy__samples"] == 4
+    assert params["strategy__sampling"] == "conditional"
+    assert params["space__layers"] == 3  # of what the name "tabular" stands for
+    assert params["retraining__seeds"] == 2
+    assert params["retraining__finalists"] is None
+    assert params["training__learning_rate"] is None
+    assert params["reading__scaling"] == "auto"
+    assert not [name for name in found.get_params(deep=False) if "__" in name]
+    assert (found.space, found.training, found.reading) == ("tabular", None, None)
+
+
+def test_nested_parameters_can_be_set() -> None:
+    found = NASClassifier()
+    assert found.set_params(space__layers=2, space__widths=(4, 8), training__clip=1.0) is found
+    assert found.space == Tabular(layers=2, widths=(4, 8))
+    assert found.training == Training(clip=1.0)
+    found.set_params(retraining__seeds=3, reading__scaling="quantile")
+    assert (found.retraining, found.reading) == (
+        Retraining(seeds=3),
+        TableReading(scaling="quantile"),
+    )
+    found.set_params(strategy="evolution", strategy__population=20)  # of the new one
+    assert found.strategy == Evolution(population=20)
+    for order in (1, -1):  # either is refused without the other
+        both = {"strategy__sampling": "monte-carlo", "strategy__mc_samples": 64}
+        asked = dict(list(both.items())[::order])
+        other = NASClassifier().set_params(**asked)
+        assert other.strategy == Tabnas(sampling="monte-carlo", mc_samples=64)
+    again = clone(found)
+    assert again.get_params() == found.get_params()
+    assert pickle.loads(pickle.dumps(found)).get_params() == found.get_params()
+
+
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        (
+            {"space__layer": 2},
+            "no parameter 'space__layer' of NASClassifier; did you mean 'space__layers'? there "
+            "are space__layers, space__widths, space__embedding, space__widest",
+        ),
+        ({"strategy__population": 4}, "no parameter 'strategy__population' .* strategy__samples"),
+        ({"reading__image_size": 4}, "no parameter 'reading__image_size' .* reading__scaling"),
+        ({"epochs__more": 4}, "no parameter 'epochs__more' .* there are .*, epochs, "),
+        ({"spade__layers": 4}, "no parameter 'spade__layers' .* space, "),
+        ({"strategy": "tabnsa", "strategy__samples": 4}, "no parameter 'strategy__samples'"),
+        ({"space__layers": 2.5}, "layers must be a whole number"),
+        ({"reading__scaling": "log"}, "scaling must be auto, standard or quantile"),
+        ({"strategy__sampling": "reject"}, "sampling must be one of"),
+    ],
+)
+def test_wrong_nested_parameters_are_refused_with_those_there_are(
+    params: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(ValueError, match=says.replace("?", r"\?")):
+        NASClassifier().set_params(**params)
+
+
+def test_a_wrong_name_can_be_read_and_mended() -> None:
+    found = NASClassifier(strategy="tabnsa", space="tabluar")
+    assert found.get_params()["strategy"] == "tabnsa"
+    assert found.set_params(strategy="tabnas", space="tabular").get_params()["space__layers"] == 3
+
+
+def test_specs_and_settings_reach_the_search() -> None:
+    X, y = numbers()
+    asked = {**QUICK, "strategy": Tabnas(sampling="rejection"), "training": Training(batch_size=16)}
+    again = Retraining(epochs=2, seeds=2, finalists=1, dropout=0.0)
+    found = NASClassifier(**asked, retraining=again).fit(X, y)
+    assert [len(one["train_losses"]) for one in trainings(found)] == [2, 2]
+    assert {one["dropout"] for one in trainings(found)} == {0.0}
+    named = NASClassifier(**{**QUICK, "space": "tabular"})
+    named.set_params(space__layers=2, space__widths=(4, 8))
+    assert (
+        named.fit(X, y).predict_proba(X) == NASClassifier(**QUICK).fit(X, y).predict_proba(X)
+    ).all()
 
 
 def test_pickling_keeps_the_predictions() -> None:
@@ -233,6 +322,28 @@ def test_a_grid_search_over_limits() -> None:
     assert np.isfinite(grid.cv_results_["mean_test_score"]).all()
 
 
+def test_a_grid_search_over_options_of_specs() -> None:
+    X, y = numbers()
+    grid = {"space__layers": [1, 2], "strategy__samples": [1, 2]}
+    searched = GridSearchCV(NASClassifier(**QUICK), grid, cv=2).fit(X, y)
+    assert len(searched.cv_results_["params"]) == 4
+    assert np.isfinite(searched.cv_results_["mean_test_score"]).all()
+    best, chosen = searched.best_estimator_, searched.best_params_
+    assert best.space == Tabular(layers=chosen["space__layers"], widths=(4, 8))
+    assert best.strategy == Tabnas(samples=chosen["strategy__samples"])
+    assert len(best.architecture_.split("-")) == chosen["space__layers"]
+
+
+def test_a_grid_search_over_options_inside_a_pipeline() -> None:
+    X, y = numbers()
+    pipeline = make_pipeline(StandardScaler(), NASClassifier(**ONE))
+    assert pipeline.get_params()["nasclassifier__space__layers"] == 1
+    grid = {"nasclassifier__space__widths": [(2,), (4,)]}
+    searched = GridSearchCV(pipeline, grid, cv=2).fit(X, y)
+    chosen = searched.best_params_["nasclassifier__space__widths"]
+    assert searched.best_estimator_[-1].architecture_ == str(chosen[0])
+
+
 def test_cross_validation_in_two_processes_is_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -246,7 +357,7 @@ def test_cross_validation_in_two_processes_is_the_same(
 
 
 def test_an_eval_set_is_compared_on_and_not_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(defaults, "default_train_epochs", lambda _rows, _size: 20)
+    monkeypatch.setattr(tables, "default_train_epochs", lambda _rows, _size: 20)
     X, y = numbers()
     others, answers = numbers(60, seed=5)
     fits = [
@@ -303,7 +414,7 @@ def test_class_weights_are_sample_weights() -> None:
 
 
 def test_balanced_classes_find_more_of_the_rare_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(defaults, "default_train_epochs", lambda _rows, _size: 20)
+    monkeypatch.setattr(tables, "default_train_epochs", lambda _rows, _size: 20)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
     y = (X[:, 0] + rng.normal(size=600) > 2.2).astype(int)
@@ -336,7 +447,9 @@ def test_the_history_tells_of_the_search_and_then_of_the_trainings() -> None:
 
 def test_the_trade_off_curve() -> None:
     X, y = numbers()
-    found = NASClassifier(**{**QUICK, "widths": (2, 4, 8, 16)}, pareto=True).fit(X, y)
+    found = NASClassifier(
+        **{**QUICK, "space": Tabular(layers=2, widths=(2, 4, 8, 16))}, pareto=True
+    ).fit(X, y)
     assert len(found.pareto_) >= 3
     own, *smaller = found.pareto_
     assert own["architecture"] == found.architecture_
@@ -391,7 +504,23 @@ FRAME_ = pd.DataFrame(X_, columns=["a", "b", "c"])
         ({"max_params": 99.5}, X_, Y_, UsageError, "max_params must be a whole number"),
         ({"epochs": 0}, X_, Y_, UsageError, "epochs must be at least 1"),
         ({"epochs": 2, "minutes": 1}, X_, Y_, UsageError, "either epochs or minutes"),
-        ({"scaling": "log"}, X_, Y_, UsageError, "scaling must be auto, standard or quantile"),
+        ({"reading": ImageReading()}, X_, Y_, UsageError, "a TableReading says how to read"),
+        (
+            {"reading": TableReading(class_weight="balanced")},
+            X_,
+            Y_,
+            UsageError,
+            "class_weight itself; leave it out of reading",
+        ),
+        (
+            {"reading": TableReading(task="regression")},
+            X_,
+            Y_,
+            UsageError,
+            "task itself; leave it out of reading",
+        ),
+        ({"space": "darts"}, X_, Y_, UsageError, "for other data, and this is a table"),
+        ({"space": "tabluar"}, X_, Y_, UsageError, "did you mean 'tabular'?"),
         ({"class_weight": "blanced"}, X_, Y_, ValueError, "class_weight.*'blanced'"),
         ({"validation_fraction": 0}, X_, Y_, DataError, "give an eval_set"),
         ({"validation_fraction": 1.5}, X_, Y_, DataError, "validation_fraction must be from 0"),

@@ -10,20 +10,16 @@ import pytest
 from sklearn.base import clone
 
 from meritnas import DataError, NASFusionClassifier, UsageError
-from meritnas.estimators import fusion
+from meritnas.data.modalities.reading import ModalityReading
+from meritnas.estimators import base
+from meritnas.families.fusion.spec import Fusion
 from meritnas.families.presets import modalities as fusion_recipes
-from meritnas.result import SearchResult
-from meritnas.run.job import Job, Listener, start
-from meritnas.store.run_store import RunStore
+from meritnas.run.job import start
+from meritnas.settings.training import Retraining
+from meritnas.strategy.darts import DartsGradient
 
-TINY = {
-    "channels": 4,
-    "length": 2,
-    "epochs": 2,
-    "strategy": "random",
-    "operations": "normal",
-    "random_state": 0,
-}
+SPACE = Fusion(channels=4, length=2, operations="normal")
+TINY: dict[str, Any] = {"space": SPACE, "epochs": 2, "strategy": "random", "random_state": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -64,9 +60,8 @@ def test_a_frame_with_groups_of_columns() -> None:
     model = NASFusionClassifier(**TINY).fit(frame, y)
     assert model.encoder_.layout.names == ("one", "two")
     assert (model.predict(frame) == y).mean() > 0.8
-    named = NASFusionClassifier(
-        modalities={"left": ["one.0", "one.1"], "right": ["two.0"]}, **TINY
-    ).fit(frame, y)
+    groups = ModalityReading(modalities={"left": ["one.0", "one.1"], "right": ["two.0"]})
+    named = NASFusionClassifier(reading=groups, **TINY).fit(frame, y)
     assert named.encoder_.layout.names == ("left", "right")
 
 
@@ -134,20 +129,37 @@ def test_what_is_asked_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     free = NASFusionClassifier(**TINY).fit(X, y)
     started = []
 
-    def watched(job: Job, store: RunStore, listen: Listener) -> SearchResult:
+    def watched(job: Any, *others: Any) -> None:
         started.append(job.settings)
-        return start(job, store, listen)
+        start(job, *others)
 
-    monkeypatch.setattr(fusion, "start", watched)
+    monkeypatch.setattr(base, "start", watched)
     most = free.costs_["flops"] - 1
-    asked = {"max_flops": most, "finalists": 1, "retrain_epochs": 3, "strategy": "darts"}
-    given = {**TINY, **asked, "strategy_options": {"policy_rate": 0.02}}
+    given = {
+        **TINY,
+        "max_flops": most,
+        "retraining": Retraining(finalists=1, epochs=3),
+        "strategy": DartsGradient(policy_rate=0.02),
+    }
     assert NASFusionClassifier(**given).fit(X, y).costs_["flops"] <= most
     (settings,) = started
-    assert (settings.finalists, settings.retrain_epochs) == (1, 3)
-    assert settings.strategy_options == {"policy_rate": 0.02}
-    with pytest.raises(UsageError, match="no option 'rate'"):
-        NASFusionClassifier(**{**given, "strategy_options": {"rate": 0.02}}).fit(X, y)
+    assert (settings.finalists, settings.retrain_epochs, settings.retrain_seeds) == (1, 3, 1)
+    assert settings.strategy == DartsGradient(policy_rate=0.02)
+    assert settings.space.operations == "normal"
+    with pytest.raises(ValueError, match=r"no parameter 'strategy__rate' .* strategy__policy_rate"):
+        NASFusionClassifier(**given).set_params(strategy__rate=0.02)
+
+
+def test_nested_parameters() -> None:
+    found = NASFusionClassifier()
+    params = found.get_params()
+    assert params["space__operations"] == "all"
+    assert params["reading__text_form"] == "counted"
+    assert "strategy__normal_samples" in params
+    found.set_params(space__cells=1, reading__modalities=["one"], strategy__both=True)
+    assert found.space == Fusion(cells=1)
+    assert found.reading == ModalityReading(modalities=["one"])
+    assert clone(found).get_params() == found.get_params()
 
 
 def test_a_modality_missing_at_predict_time() -> None:
@@ -170,6 +182,8 @@ def test_bad_input() -> None:
         NASFusionClassifier(**TINY).fit({**X, "two": X["two"][:-1]}, y)
     with pytest.raises(DataError, match="validation_fraction"):
         NASFusionClassifier(validation_fraction=0.0, **TINY).fit(X, y)
+    with pytest.raises(UsageError, match="task itself; leave it out of reading"):
+        NASFusionClassifier(**TINY, reading=ModalityReading(task="regression")).fit(X, y)
     with pytest.raises(DataError, match="rows of unequal length"):
         NASFusionClassifier(**TINY).fit(X, [[0, 1], [1]] * 40)
     with pytest.raises(DataError, match="'target y' has 79"):
@@ -178,10 +192,11 @@ def test_bad_input() -> None:
 
 def test_a_frozen_network_reads_a_modality_first() -> None:
     X, y = samples()
-    clf = NASFusionClassifier(**TINY, frozen_backbones={"one": "torch.nn:Tanh"}).fit(X, y)
+    frozen = ModalityReading(frozen_backbones={"one": "torch.nn:Tanh"})
+    clf = NASFusionClassifier(**TINY, reading=frozen).fit(X, y)
     again = clone(clf)
-    assert again.frozen_backbones == {"one": "torch.nn:Tanh"}
+    assert again.reading.frozen_backbones == {"one": "torch.nn:Tanh"}
     assert clf.encode(X).shape == (len(y), 1 + 4 + 1 + 2)
     assert clf.predict_proba(X).shape == (len(y), 3)
     with pytest.raises(UsageError, match="either trained along or frozen"):
-        again.set_params(backbones={"one": "torch.nn:Tanh"}).fit(X, y)
+        again.set_params(space__backbones={"one": "torch.nn:Tanh"}).fit(X, y)

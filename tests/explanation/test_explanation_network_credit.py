@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import meritnas
+from flat_search import search
 
 QUICK: dict[str, Any] = {"epochs": 2, "retrain_epochs": 1, "retrain_seeds": 1, "finalists": 1}
 SMALL = {"channels": 4, "cells": 1, "supernet_channels": 4, "supernet_cells": 1}
@@ -20,7 +21,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cells")
     images = np.random.default_rng(0).integers(0, 255, (60, 8, 8), dtype=np.uint8)
     np.savez(folder / "images.npz", images=images, labels=np.arange(60) % 2)
-    meritnas.search(folder / "images.npz", **SMALL, **QUICK, out=folder / "run")
+    search(folder / "images.npz", **SMALL, **QUICK, out=folder / "run")
     return folder / "run"
 
 
@@ -28,7 +29,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on a table."""
     folder = tmp_path_factory.mktemp("table") / "run"
-    meritnas.search("wine", widths=[4, 8, 16], **QUICK, out=folder)
+    search("wine", widths=[4, 8, 16], **QUICK, out=folder)
     return folder
 
 

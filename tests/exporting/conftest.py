@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import meritnas
+from flat_search import search, train
 
 CELL = "|nor_conv_3x3~0|+|avg_pool_3x3~0|skip_connect~1|+|skip_connect~0|none~1|nor_conv_1x1~2|"
 WORDS = "|tanh~0|+|relu~0|sigmoid~1|+|identity~0|zero~1|tanh~2|"
@@ -40,7 +40,7 @@ def frame() -> pd.DataFrame:
 def table_run(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two classes, numbers scaled by quantiles."""
     out = tmp_path_factory.mktemp("table") / "run"
-    meritnas.search(
+    search(
         *(frame, "churn"),
         scaling="quantile",
         widths=[4, 8],
@@ -60,7 +60,7 @@ def table_run(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> 
 def curve_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Networks for a ladder of limits."""
     out = tmp_path_factory.mktemp("curve") / "run"
-    meritnas.search(
+    search(
         "wine",
         pareto=True,
         max_params=250,
@@ -81,7 +81,7 @@ def curve_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def number_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A number is predicted from numbers."""
     out = tmp_path_factory.mktemp("number") / "run"
-    meritnas.train("diabetes", architecture="8-16", layers=2, epochs=1, seeds=1, out=out)
+    train("diabetes", architecture="8-16", layers=2, epochs=1, seeds=1, out=out)
     return out
 
 
@@ -97,7 +97,7 @@ def image_run(pixels: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> P
     out = tmp_path_factory.mktemp("image") / "run"
     size = {"space": "nasbench201", "channels": 4, "cells": 1}
     labels = np.arange(len(pixels)) % 3
-    meritnas.train((pixels, labels), architecture=CELL, epochs=1, seeds=1, out=out, **size)
+    train((pixels, labels), architecture=CELL, epochs=1, seeds=1, out=out, **size)
     return out
 
 
@@ -115,7 +115,7 @@ def fusion_run(views: dict[str, np.ndarray], tmp_path_factory: pytest.TempPathFa
     """Three classes of samples with two modalities."""
     folder = tmp_path_factory.mktemp("fusion")
     np.savez(folder / "views.npz", label=np.arange(60) % 3, **views)
-    meritnas.train(
+    train(
         *(str(folder / "views.npz"), "label"),
         architecture="cell1(sound.0, picture.0): step1 = sparse_glu(y, x)",
         **{"space": "fusion", "cells": 1, "channels": 4, "length": 2, "epochs": 1, "seeds": 1},
@@ -132,7 +132,7 @@ def text_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = rng.choice(["the", "cat", "sat", "on", "a", "mat", "and", "dogs", "ran", "far"], 400)
     (folder / "book.txt").write_text(" ".join(words))
     size = {"space": "recurrent", "width": 6, "batch_size": 4, "window": 5}
-    meritnas.train(
+    train(
         str(folder / "book.txt"),
         architecture=WORDS,
         epochs=1,

@@ -3,24 +3,33 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import torch
-from meritnas.exporting.fusion_operation_source import CLASSES
-from meritnas.exporting.python_source import python_source
 from safetensors.torch import load_file, save_file
 from test_exporting_python import run_elsewhere
 from torch import Tensor, nn
 
 import meritnas
 from meritnas.errors import UsageError
-from meritnas.exporting.trained import Trained
 from meritnas.families.family import Family, seeded
 from meritnas.families.fusion.family import FusionSpace, fusion_space
 from meritnas.families.fusion.operations import EVERY
-from meritnas.prediction.predictor import Predictor
+from meritnas.families.tabular.family import TabularSpace
 
+CLASSES = {
+    "sum": "Sum",
+    "glu": "Gated",
+    "concat": "Joined",
+    "se": "SqueezeExcite",
+    "sparse_attention": "Attention",
+    "sparse_glu": "Gated",
+    "sparse_concat": "Joined",
+    "sparse_se": "SqueezeExcite",
+    "attention": "Attention",
+    "bm_glu": "GatedTogether",
+}
 ODD = '"""\\N{x} #'
 """A name that ends a docstring, is no escape and begins a comment."""
 
@@ -115,11 +124,6 @@ def rows_of(family: FusionSpace) -> Tensor:
     return rows
 
 
-def source_of(family: Family, architecture: str, module: nn.Module) -> str:
-    predictor = Predictor(cast(Any, None), cast(Any, None), module)
-    return python_source(Trained(predictor, family, family.parse(architecture), Path()))
-
-
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for every case with what its file made of the rows where meritnas is not."""
@@ -128,7 +132,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
         own = folder / name
         own.mkdir()
         child = shaken(family.child(text))
-        (own / "model.py").write_text(source_of(family, text, child), encoding="utf-8")
+        (own / "model.py").write_text(family.source(text), encoding="utf-8")
         save_file(child.state_dict(), own / "model.safetensors")
         save_file({"inputs": rows_of(family)}, own / "inputs.safetensors")
     run_elsewhere(folder, CASES)
@@ -154,20 +158,21 @@ def test_every_operation_has_a_class() -> None:
 @pytest.mark.parametrize("name", sorted(CLASSES))
 def test_only_what_is_used_is_written(written: Path, name: str) -> None:
     source = (written / name / "model.py").read_text()
-    made = {other for other in CLASSES if f"class {CLASSES[other]}(" in source}
-    assert made == {name}
+    made = {other for other in CLASSES.values() if f"class {other}(" in source}
+    assert made == {CLASSES[name]}
     assert ("SparseCoding" in source) == name.startswith("sparse_")
     assert ("SparseMap" in source) == (name in ("sparse_glu", "sparse_concat", "sparse_se"))
-    assert "largest_by_iteration" not in source
-    assert "class Stage" in source
+    assert "def ista" not in source
+    assert "def objective" not in source
+    assert "class Convolutions" in source
 
 
-def test_a_file_for_vectors_has_no_layers_for_pictures() -> None:
+def test_a_file_for_vectors_has_no_backbone_for_pictures() -> None:
     plain = space(modalities={"a": [(4,)], "b": [(3,)]}, backbones={})
-    short = source_of(plain, "cell1(a.0, b.0): step1 = sum(x, y)", nn.Module())
-    for part in ("Stage", "backbones", "FromPicture", "FromSequence", "join", "conv"):
+    short = plain.source("cell1(a.0, b.0): step1 = sum(x, y)")
+    for part in ("Convolutions", '"conv"', "SparseCoding"):
         assert part not in short
-    assert "FromVector" in short
+    assert "class Reshape" in short
 
 
 def test_the_file_says_which_columns_are_whose(written: Path) -> None:
@@ -186,14 +191,17 @@ def test_the_file_says_which_columns_are_whose(written: Path) -> None:
 
 def test_layers_that_no_cell_reads_are_made_and_not_run(written: Path) -> None:
     source = (written / "sum" / "model.py").read_text()
-    assert "FromPicture(16),  # image.0, which no cell reads\n" in source
-    assert "FromPicture(32),  # image.1\n" in source
-    assert source.count("which no cell reads") == 4
-    assert "self.reshapes[0]" not in source
-    assert "self.reshapes[1]" in source
-    early = source_of(space(), "cell1(video.0, image.0): step1 = sum(x, y)", nn.Module())
-    assert 'self.backbones["0"][0]' in early
-    assert 'self.backbones["0"][1]' not in early
+    said = source.partition("Layers that are made and not run, as no cell reads them:")[2]
+    listed = [line.strip() for line in said.partition('"""')[0].splitlines() if line.strip()]
+    assert listed == ["image.0", "video.1", "map.0", "table.0"]
+    names: dict[str, Any] = {"__name__": "model"}
+    exec(source, names)
+    network, run = names["Network"]().eval(), set[int]()
+    for number, layer in enumerate(network.reader.reshapes):
+        layer.register_forward_hook(lambda *_, number=number: run.add(number))
+    with torch.no_grad():
+        network(rows_of(space()))
+    assert run == {1, 2}
 
 
 def test_the_file_is_formatted(written: Path) -> None:
@@ -227,11 +235,13 @@ def test_gradients_are_the_childs(written: Path) -> None:
 def test_a_backbone_of_ones_own_is_refused() -> None:
     own = space(backbones={"table": lambda: nn.Linear(6, 4)})
     with pytest.raises(UsageError, match=r"backbone of 'table' .* --to onnx or --to torch-export"):
-        source_of(own, "cell1(video.0, table.0): step1 = sum(x, y)", nn.Module())
+        own.source("cell1(video.0, table.0): step1 = sum(x, y)")
 
 
 def test_a_space_of_ones_own_is_refused() -> None:
-    plain = meritnas.tabular_space(4, 2, layers=1, widths=(2,))
-    trained = Trained(cast(Any, None), cast(Any, object()), plain.parse("2"), Path())
+    class Own(TabularSpace):
+        source = Family.source
+
+    own = Own(meritnas.TableInputs(4), 2, ((2,),))
     with pytest.raises(UsageError, match=r"space of your own .* --to onnx"):
-        python_source(trained)
+        own.source("2")

@@ -6,13 +6,12 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from meritnas.exporting.cell_source import darts_source, nasbench201_source
-from meritnas.exporting.recurrent_source import recurrent_source
 from safetensors.torch import load_file, save_file
 from torch import nn
 
@@ -127,17 +126,16 @@ def test_the_file_runs_where_meritnas_is_not(
     assert "SeparableConv" not in (tmp_path / "image" / "model.py").read_text()
 
 
-def built(body: str) -> nn.Module:
-    names: dict[str, type[nn.Module]] = {}
-    begin = "from __future__ import annotations\nimport torch\nfrom torch import Tensor, nn\n"
-    exec(begin + body, names)
+def built(source: str) -> nn.Module:
+    names: dict[str, Any] = {"__name__": "model"}
+    exec(source, names)
     return names["Network"]()
 
 
-def assert_same(child: nn.Module, body: str, inputs: torch.Tensor) -> None:
+def assert_same(child: nn.Module, source: str, inputs: torch.Tensor) -> None:
     """The source makes a network with the child's names that says what the child says."""
-    network = built(body)
-    assert list(network.state_dict()) != []
+    network = built(source)
+    assert list(network.state_dict()) == list(child.state_dict()) != []
     network.load_state_dict(child.state_dict())
     with torch.no_grad():
         for part in child.modules():
@@ -159,16 +157,14 @@ def assert_same(child: nn.Module, body: str, inputs: torch.Tensor) -> None:
 def test_cells_of_nasbench201(seed: int) -> None:
     space = meritnas.nasbench201_space(3, channels=4, cells=2, image=(3, 9, 8))
     found = space.space.random(seed)
-    body = nasbench201_source(space, found.options)
-    assert_same(space.child(found), body, torch.randn(2, 3, 9, 8))
+    assert_same(space.child(found), space.source(found), torch.randn(2, 3, 9, 8))
 
 
 def test_a_cell_of_nothing_and_one_of_skips() -> None:
     space = meritnas.nasbench201_space(3, channels=4, cells=1, image=(1, 8, 8))
     for name in ("none", "skip_connect"):
         text = f"|{name}~0|+|{name}~0|{name}~1|+|{name}~0|{name}~1|{name}~2|"
-        body = nasbench201_source(space, [name] * 6)
-        assert_same(space.child(text), body, torch.randn(2, 1, 8, 8))
+        assert_same(space.child(text), space.source(text), torch.randn(2, 1, 8, 8))
 
 
 @pytest.mark.parametrize("variant", [None, "s4", "unique"])
@@ -178,8 +174,7 @@ def test_cells_of_darts(variant: str | None, stem: str) -> None:
     texts: Sequence[str] = [space.space.random(seed).text for seed in range(2)]
     for text in texts if variant else [GENOTYPE, *texts]:
         found = space.parse(text)
-        body = darts_source(space, found.options)
-        assert_same(space.child(found), body, torch.randn(2, 3, 17, 16))
+        assert_same(space.child(found), space.source(found), torch.randn(2, 3, 17, 16))
 
 
 @pytest.mark.parametrize("predecessors", [None, 1])
@@ -187,22 +182,49 @@ def test_recurrent_cells(predecessors: int | None) -> None:
     space = meritnas.recurrent_space(9, 5, 4, predecessors)
     for seed in range(4):
         found = space.space.random(seed)
-        body = "from collections.abc import Callable\n" + recurrent_source(space, found.options)
         child = space.child(found)
         with torch.no_grad():
             for weight in child.parameters():
                 weight.mul_(10)  # away from where all activations are alike
-        assert_same(child, body, torch.randint(9, (3, 7)))
+        assert_same(child, space.source(found), torch.randint(9, (3, 7)))
+
+
+def test_a_language_model_goes_on_from_a_state() -> None:
+    space = meritnas.recurrent_space(9, 5, 2)
+    found = space.random(1)
+    child, network = space.child(found), built(space.source(found))
+    network.load_state_dict(child.state_dict())
+    words = torch.randint(9, (3, 8))
+    first, state = network(words[:, :3])
+    rest, _ = network(words[:, 3:], state)
+    torch.testing.assert_close(torch.cat([first, rest], dim=1), child.eval()(words))
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_what_training_leaves_out_is_no_part_of_the_file(dropout: float) -> None:
+    space = meritnas.tabular_space(meritnas.TableInputs(2, (5, 3)), 2, 2, (4, 8))
+    child = space.child("8-4", seed=1, dropout=dropout)
+    rows = torch.cat([torch.randn(6, 2), torch.randint(3, (6, 2)).float()], dim=1)
+    assert_same(child, space.source("8-4"), rows)
+    assert "Dropout" not in space.source("8-4")
+    assert "EmbedTable" in space.source("8-4")
+    assert "EmbedTable" not in meritnas.tabular_space(3, 2, 1, (4,)).source("4")
+
+
+def test_only_operations_that_a_cell_has_are_written() -> None:
+    space = meritnas.darts_space(3, 4, 4, "s2", (3, 16, 16))
+    source = space.source(space.random(0))
+    assert "class SeparableConv(" in source
+    assert "class Noise(" not in source
+    assert "dil_conv" not in source
+    assert "auxiliary_head" not in source
 
 
 def test_the_file_is_formatted(
     table_run: Path, image_run: Path, text_run: Path, fusion_run: Path, tmp_path: Path
 ) -> None:
     space = meritnas.darts_space(3, 4, 3, "unique", (3, 8, 8))
-    (tmp_path / "darts.py").write_text(
-        "from __future__ import annotations\n\nimport torch\nfrom torch import Tensor, nn\n\n\n"
-        + darts_source(space, space.space.random(0).options)
-    )
+    (tmp_path / "darts.py").write_text(space.source(space.random(0)))
     files = [
         export(run, "python", tmp_path / run.parent.name)[0]
         for run in (table_run, image_run, text_run, fusion_run)

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 import meritnas
+from flat_search import train
 from meritnas.data.bundled import load_bundled
 from meritnas.errors import UsageError
 from meritnas.exporting import torch_export
@@ -76,7 +77,7 @@ def test_noise_cannot_be_a_graph(pixels: np.ndarray, tmp_path: Path) -> None:
     size = {"space": "darts-s4", "channels": 4, "cells": 3, "epochs": 1, "seeds": 1}
     labels = np.arange(len(pixels)) % 3
     out = tmp_path / "run"
-    meritnas.train((pixels, labels), architecture=f"Genotype({both})", out=out, **size)
+    train((pixels, labels), architecture=f"Genotype({both})", out=out, **size)
     with pytest.raises(UsageError, match="draw noise"):
         export(out, "torch-export")
     assert export(out, "python")[0].is_file()

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 import meritnas
+from flat_search import search
 from meritnas import InfeasibleError, SpaceError, StoreError, TableInputs, tabular_space
 from meritnas.families.latency import microseconds, terms_from_json, terms_to_json
 from meritnas.families.tabular import family as tabular
@@ -170,7 +171,7 @@ def test_a_resumed_run_keeps_the_times_it_began_with(
     family = tabular_space(13, 3, 2, (2, 8, 32)).timed()
     costs = sorted(family.cost(family.space.architecture(p), "latency") for p in _picks(family))
     limit = costs[len(costs) // 2] / 1000
-    whole = meritnas.search("wine", max_latency_ms=limit, out=tmp_path / "whole", **QUICK)
+    whole = search("wine", max_latency_ms=limit, out=tmp_path / "whole", **QUICK)
     assert whole.space.cost(whole.architecture, "latency") <= 1000 * limit
     assert whole.summary["costs"]["latency"] == whole.space.cost(whole.architecture, "latency")
     assert whole.summary["measured_latency"] > 0
@@ -182,9 +183,7 @@ def test_a_resumed_run_keeps_the_times_it_began_with(
                 raise Stop
 
         with pytest.raises(Stop):
-            meritnas.search(
-                "wine", max_latency_ms=limit, out=tmp_path / place, listen=stumble, **QUICK
-            )
+            search("wine", max_latency_ms=limit, out=tmp_path / place, listen=stumble, **QUICK)
     # On a machine that has become a thousand times slower, which is measured no more.
     monkeypatch.setattr(tabular, "microseconds", lambda timed: dict.fromkeys(timed, 10**6))
     for place in ("search", "retrain"):
@@ -200,5 +199,5 @@ def test_a_resumed_run_keeps_the_times_it_began_with(
 
 def test_a_limit_below_the_cheapest_names_it(tmp_path: Path) -> None:
     with pytest.raises(InfeasibleError, match=r"limit of 0\.001 ms a row.*\d-\d+ with 0\.\d+"):
-        meritnas.search("wine", max_latency_ms=0.001, out=tmp_path / "run", **QUICK)
+        search("wine", max_latency_ms=0.001, out=tmp_path / "run", **QUICK)
     assert not (tmp_path / "run").exists()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-import meritnas
+from flat_search import search
 from meritnas import InfeasibleError, TableInputs, TabularSpace, UsageError, tabular_space
 from meritnas.families.family import fine_limits
 from meritnas.families.stored_size import BYTES_A_WEIGHT
@@ -94,7 +94,7 @@ def test_the_file_of_a_run_keeps_the_limit(tmp_path: Path, kilobytes: float) -> 
             "y": [f"k{i % 3}" for i in range(200)],
         }
     )
-    result = meritnas.search(frame, "y", max_size_kb=kilobytes, out=tmp_path / "run", **QUICK)
+    result = search(frame, "y", max_size_kb=kilobytes, out=tmp_path / "run", **QUICK)
     real = (result.run / "model.safetensors").stat().st_size
     assert real <= result.summary["costs"]["size"] <= 1000 * kilobytes
     assert result.summary["limits"] == {"size": int(1000 * kilobytes)}
@@ -103,8 +103,8 @@ def test_the_file_of_a_run_keeps_the_limit(tmp_path: Path, kilobytes: float) -> 
 
 def test_a_limit_below_the_cheapest_names_it(tmp_path: Path) -> None:
     with pytest.raises(InfeasibleError, match=r"limit of 0\.300 kB.*2-2-2 with \d\.\d{3}"):
-        meritnas.search("wine", max_size_kb=0.3, out=tmp_path / "run", **QUICK)
+        search("wine", max_size_kb=0.3, out=tmp_path / "run", **QUICK)
     least = tabular_space(13, 3, 3, (2, 4, 16, 64)).cost("2-2-2", "size")
     run = tmp_path / "least"
-    found = meritnas.search("wine", max_size_kb=least / 1000, out=run, **QUICK)
+    found = search("wine", max_size_kb=least / 1000, out=run, **QUICK)
     assert found.architecture.text == "2-2-2"

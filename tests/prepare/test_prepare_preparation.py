@@ -7,23 +7,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from meritnas.data.images.source import load_images
-from meritnas.data.tables.source import load_source
+from meritnas.data.bundle import Outline
+from meritnas.data.kind import DataKind, Source
+from meritnas.data.kinds import kind_named
+from meritnas.data.tables.reading import TableReading
 from meritnas.errors import DataError, UsageError
-from meritnas.prepare.defaults import image_settings, table_settings
-from meritnas.prepare.preparation import (
-    AnyData,
-    AnySource,
-    outline_of,
-    prepare,
-    prepare_again,
-    source_of,
-)
-from meritnas.run.job import make_config
+from meritnas.prepare.config import make_config
+from meritnas.prepare.preparation import prepare, prepare_again
+from meritnas.prepare.settle import settle
+from meritnas.settings.request import Request
 from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_store import RunStore
 
-NOTHING: dict[str, Any] = {"limits": {}, "strategy_options": {}, "device": "cpu", "seed": 0}
+Case = tuple[SearchSettings, DataKind, Source, Outline]
 
 
 def images() -> tuple[np.ndarray, np.ndarray]:
@@ -37,26 +33,31 @@ def table() -> pd.DataFrame:
     return frame.assign(y=np.where(frame["a"] > 0, "up", "down"))
 
 
-def case(kind: str) -> tuple[SearchSettings, AnySource, AnyData]:
-    if kind == "images":
-        return image_settings(24, (3, 8, 8), NOTHING), load_images(images()), images()
-    asked = {**NOTHING, "scaling": "standard"}
-    return table_settings(36, 2, asked), load_source(table(), "y"), table()
+def case(name: str) -> tuple[Case, Any]:
+    kind = kind_named(name)
+    data: Any = images() if name == "images" else table()
+    reading = TableReading(scaling="standard") if name == "table" else kind.reading()
+    source = kind.load(data, "y" if name == "table" else None, reading)
+    outline = kind.outline(source, reading, 0)
+    settings = settle(Request(reading=reading), kind, kind.facts(source, outline, reading))
+    return (settings, kind, source, outline), data
 
 
-def new_run(folder: Path, settings: SearchSettings, source: AnySource) -> RunStore:
-    return RunStore.create(folder, make_config(settings, source))
+def new_run(folder: Path, made: Case) -> RunStore:
+    settings, kind, source, _ = made
+    return RunStore.create(folder, make_config(settings, kind, source))
 
 
 @pytest.mark.parametrize("kind", ["table", "images"])
 def test_what_was_prepared_is_prepared_the_same_again(tmp_path: Path, kind: str) -> None:
-    settings, source, data = case(kind)
-    first = prepare(settings, source, outline_of(settings, source))
-    store = new_run(tmp_path / "run", settings, source)
+    made, data = case(kind)
+    first = prepare(*made)
+    store = new_run(tmp_path / "run", made)
     first.write(store)
-    again = prepare_again(settings, store, data)
+    again = prepare_again(made[0], store, data)
     assert again.family == first.family
-    assert again.scaling == first.scaling
+    assert again.encoding == first.encoding
+    assert again.facts == first.facts
     assert again.bundle.encoder == first.bundle.encoder
     for part in ("train", "valid", "test"):
         ours, theirs = getattr(again.bundle, part), getattr(first.bundle, part)
@@ -66,32 +67,32 @@ def test_what_was_prepared_is_prepared_the_same_again(tmp_path: Path, kind: str)
 
 @pytest.mark.parametrize("kind", ["table", "images"])
 def test_a_run_killed_before_it_was_written_is_prepared_anew(tmp_path: Path, kind: str) -> None:
-    settings, source, data = case(kind)
-    store = new_run(tmp_path / "run", settings, source)
+    made, data = case(kind)
+    store = new_run(tmp_path / "run", made)
     assert not store.has("preprocessing.json")
-    prepare_again(settings, store, data)
+    prepare_again(made[0], store, data)
     assert store.has("preprocessing.json")
 
 
 def test_images_are_standardised_and_nothing_is_tried_for_that() -> None:
-    settings, source, _ = case("images")
-    found = prepare(settings, source, outline_of(settings, source))
-    assert (found.scaling.scaling, found.scaling.losses) == ("standard", {})
+    made, _ = case("images")
+    found = prepare(*made)
+    assert (found.encoding.name, found.encoding.losses) == ("standard", {})
     assert found.bundle.train.inputs.shape[1:] == (3, 8, 8)
     assert abs(float(found.bundle.train.inputs.mean())) < 0.01
 
 
 def test_data_must_be_what_the_run_was_made_on(tmp_path: Path) -> None:
-    settings, source, _ = case("images")
-    store = new_run(tmp_path / "images", settings, source)
+    made, _ = case("images")
+    settings, store = made[0], new_run(tmp_path / "images", made)
     with pytest.raises(UsageError, match="data in memory; give it again"):
-        source_of(store, None)
+        prepare_again(settings, store, None)
     with pytest.raises(UsageError, match="made on images, not on a table"):
-        source_of(store, table())
+        prepare_again(settings, store, table())
     pixels, labels = images()
     with pytest.raises(DataError, match="has changed since run"):
-        source_of(store, (255 - pixels, labels))
-    settings, source, _ = case("table")
-    store = new_run(tmp_path / "table", settings, source)
+        prepare_again(settings, store, (255 - pixels, labels))
+    made, _ = case("table")
+    store = new_run(tmp_path / "table", made)
     with pytest.raises(UsageError, match="made on a table, not on images"):
-        source_of(store, images())
+        prepare_again(made[0], store, images())

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +10,28 @@ import pandas as pd
 import pytest
 
 import meritnas
+from flat_search import search
 from meritnas import InfeasibleError
 from meritnas.data.bundle import Outline
+from meritnas.data.kinds import kind_named
+from meritnas.data.tables import kind as table_kind
 from meritnas.data.tables.bundle import outline_table
+from meritnas.data.tables.reading import TableReading
 from meritnas.data.tables.source import Source, load_source
 from meritnas.families.tabular.embedding_room import EMBEDDING_SHARE
-from meritnas.prepare import scaling
-from meritnas.prepare.scaling import ScalingChoice, choose_scaling
+from meritnas.families.tabular.spec import Tabular
+from meritnas.prepare import encoding
+from meritnas.prepare.encoding import Encoding, choose_encoding
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.settings import SearchSettings
+from meritnas.strategy.tabnas import Tabnas
 
 SETTINGS = SearchSettings(
-    layers=2, widths=((8, 16), (8, 16)), recipe=TrainRecipe(batch_size=32), limits={"params": 900}
+    Tabular(layers=2, widths=(8, 16)),
+    Tabnas(),
+    TableReading(),
+    recipe=TrainRecipe(batch_size=32),
+    limits={"params": 900},
 )
 QUICK: dict[str, Any] = {
     "layers": 2,
@@ -55,70 +66,74 @@ def outlined(frame: pd.DataFrame) -> tuple[Source, Outline]:
     return source, outline_table(source, 0)
 
 
+def choose(settings: SearchSettings, source: Source, outline: Outline) -> Encoding:
+    return choose_encoding(settings, kind_named("table"), source, outline)
+
+
 def test_long_tails_get_quantile_scaling() -> None:
-    found = choose_scaling(SETTINGS, *outlined(long_tailed()))
-    assert found.scaling == "quantile"
+    found = choose(SETTINGS, *outlined(long_tailed()))
+    assert found.name == "quantile"
     assert found.losses["quantile"] < 0.8 * found.losses["standard"]
     for words in ("quantile scaling", "with standard scaling", f"{found.losses['standard']:.4g}"):
         assert words in found.note
 
 
 def test_without_tails_both_do_and_the_better_is_taken() -> None:
-    found = choose_scaling(SETTINGS, *outlined(normal()))
-    assert found.scaling == min(found.losses, key=lambda name: found.losses[name])
+    found = choose(SETTINGS, *outlined(normal()))
+    assert found.name == min(found.losses, key=lambda name: found.losses[name])
     assert set(found.losses) == {"standard", "quantile"}
     assert max(found.losses.values()) < 0.6  # both have learnt something
-    assert f"numbers get {found.scaling} scaling" in found.note
+    assert f"numbers get {found.name} scaling" in found.note
 
 
 def test_the_trial_is_decided_by_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scaling, "_STEPS", 30)
+    monkeypatch.setattr(encoding, "_STEPS", 30)
     place = outlined(normal())
-    found = choose_scaling(SETTINGS, *place)
-    assert choose_scaling(SETTINGS, *place) == found
-    other = SearchSettings.from_json({**SETTINGS.to_json(), "seed": 3})
-    assert choose_scaling(other, *place).losses != found.losses
+    found = choose(SETTINGS, *place)
+    assert choose(SETTINGS, *place) == found
+    other = replace(SETTINGS, seed=3)
+    assert choose(other, *place).losses != found.losses
 
 
 def forbid_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("a trial was made")
 
-    monkeypatch.setattr(scaling, "train_child", refuse)
+    monkeypatch.setattr(encoding, "train_child", refuse)
 
 
 @pytest.mark.parametrize("asked", ["standard", "quantile"])
 def test_what_a_user_asks_for_is_not_tried(monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
     forbid_trials(monkeypatch)
-    settings = SearchSettings.from_json({**SETTINGS.to_json(), "scaling": asked})
-    found = choose_scaling(settings, *outlined(long_tailed()))
-    assert found == ScalingChoice(asked, {})  # type: ignore[arg-type]
+    settings = replace(SETTINGS, reading=TableReading(scaling=asked))  # type: ignore[arg-type]
+    found = choose(settings, *outlined(long_tailed()))
+    assert found == Encoding(asked, {})  # type: ignore[arg-type]
     assert found.note == ""
 
 
 def test_few_rows_cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     forbid_trials(monkeypatch)
-    source, outline = outlined(long_tailed(scaling._LEAST_ROWS))  # fewer are for training
-    assert choose_scaling(SETTINGS, source, outline) == ScalingChoice("standard", {})
+    source, outline = outlined(long_tailed(table_kind._LEAST_ROWS_TO_TRY))  # fewer are for training
+    assert choose(SETTINGS, source, outline) == Encoding("standard", {})
 
 
 def test_a_table_without_numbers_has_nothing_to_try(monkeypatch: pytest.MonkeyPatch) -> None:
     forbid_trials(monkeypatch)
     frame = pd.DataFrame({"a": ["p", "q", "r", "q"] * 100, "y": ["u", "v"] * 200})
-    assert choose_scaling(SETTINGS, *outlined(frame)) == ScalingChoice("standard", {})
+    assert choose(SETTINGS, *outlined(frame)) == Encoding("standard", {})
 
 
 def test_large_tables_are_tried_on_some_of_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scaling, "_MOST_ROWS", 120)
-    train = scaling.train_child
+    monkeypatch.setattr(encoding, "_MOST_ROWS", 120)
+    train = encoding.train_child
     seen: list[tuple[int, int]] = []
 
     def watched(module: Any, rows: Any, valid: Any, *rest: Any) -> Any:
         seen.append((len(rows), len(valid)))
         return train(module, rows, valid, *rest)
 
-    monkeypatch.setattr(scaling, "train_child", watched)
-    choose_scaling(SETTINGS, *outlined(long_tailed(1000)))
+    monkeypatch.setattr(encoding, "train_child", watched)
+    choose(SETTINGS, *outlined(long_tailed(1000)))
     assert seen == [(120, 120)] * 2
 
 
@@ -127,9 +142,9 @@ class Stop(Exception):
 
 
 def test_a_run_keeps_its_scaling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scaling, "_STEPS", 100)
+    monkeypatch.setattr(encoding, "_STEPS", 100)
     frame = long_tailed()
-    result = meritnas.search(frame, "y", out=tmp_path / "run", **QUICK)
+    result = search(frame, "y", out=tmp_path / "run", **QUICK)
     assert result.summary["scaling"] == "quantile"
     assert sum("numbers get quantile scaling" in note for note in result.summary["notes"]) == 1
     kept = json.loads((result.run / "preprocessing.json").read_text())["scaling"]
@@ -141,7 +156,7 @@ def test_a_run_keeps_its_scaling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             raise Stop
 
     with pytest.raises(Stop):
-        meritnas.search(frame, "y", out=tmp_path / "stopped", listen=stumble, **QUICK)
+        search(frame, "y", out=tmp_path / "stopped", listen=stumble, **QUICK)
     early = tmp_path / "early"  # killed between its first two files
     early.mkdir()
     (early / "config.json").write_bytes((result.run / "config.json").read_bytes())
@@ -160,7 +175,7 @@ def test_an_explicit_scaling_is_what_a_run_uses(tmp_path: Path) -> None:
     found = {}
     for kind in ("standard", "quantile"):
         run = tmp_path / kind
-        result = meritnas.search(frame, "y", scaling=kind, out=run, **QUICK)  # type: ignore[arg-type]
+        result = search(frame, "y", scaling=kind, out=run, **QUICK)  # type: ignore[arg-type]
         assert result.summary["scaling"] == kind
         assert not any("scaling" in note for note in result.summary["notes"])
         predictor = meritnas.load_predictor(run)
@@ -170,7 +185,7 @@ def test_an_explicit_scaling_is_what_a_run_uses(tmp_path: Path) -> None:
 
 def test_the_trial_keeps_the_limits(tmp_path: Path) -> None:
     with pytest.raises(InfeasibleError, match="8-8 with"):
-        meritnas.search(normal(), "y", max_params=50, out=tmp_path / "run", **QUICK)
+        search(normal(), "y", max_params=50, out=tmp_path / "run", **QUICK)
     assert not (tmp_path / "run").exists()
 
 
@@ -178,11 +193,11 @@ def test_the_trial_keeps_the_limits(tmp_path: Path) -> None:
 def test_categories_are_capped_where_their_embeddings_would_not_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr(scaling, "_STEPS", 50)
+    monkeypatch.setattr(encoding, "_STEPS", 50)
     frame = long_tailed(3000)
     frame["many"] = [f"c{i}" for i in np.random.default_rng(1).integers(0, 250, 3000)]
     quick = {**QUICK, "epochs": 1, "retrain_epochs": 1, "scaling": kind}
-    result = meritnas.search(frame, "y", max_params=240, out=tmp_path / "run", **quick)
+    result = search(frame, "y", max_params=240, out=tmp_path / "run", **quick)
     assert sum(param.numel() for param in result.module.parameters()) <= 240
     embeddings = result.module.get_parameter("inputs.tables.0").numel()
     assert 2 < embeddings <= EMBEDDING_SHARE * 240

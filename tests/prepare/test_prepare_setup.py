@@ -8,13 +8,18 @@ import pytest
 
 from meritnas.cost.reduced import cheapest
 from meritnas.data.bundle import Bundle
+from meritnas.data.kinds import kind_named
 from meritnas.data.tables.bundle import make_bundle, outline_table
+from meritnas.data.tables.reading import TableReading
 from meritnas.data.tables.source import Source, load_source
 from meritnas.families.stored_size import BYTES_A_WEIGHT
 from meritnas.families.tabular.embedding_room import EMBEDDING_SHARE, most_weights
 from meritnas.families.tabular.family import TabularSpace
-from meritnas.prepare.setup import encode_within, make_family
+from meritnas.families.tabular.spec import Tabular
+from meritnas.prepare.encoding import encode
+from meritnas.prepare.family import make_family
 from meritnas.settings.settings import SearchSettings
+from meritnas.strategy.tabnas import Tabnas
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +38,14 @@ def bundle(source: Source) -> Bundle:
 
 
 def settings_of(limits: Mapping[str, int], **further: int) -> SearchSettings:
-    return SearchSettings(limits=limits, layers=2, widths=((2, 4), (2, 4)), **further)  # type: ignore[arg-type]
+    space = Tabular(layers=2, widths=(2, 4), **further)
+    return SearchSettings(space, Tabnas(), TableReading(), limits=limits)
+
+
+def encoded(source: Source, limits: Mapping[str, int], **further: int) -> Bundle:
+    outline = outline_table(source, 0)
+    kind = kind_named("table")
+    return encode(settings_of(limits, **further), kind, source, outline, "standard")[0]
 
 
 def family_of(bundle: Bundle, limits: Mapping[str, int], **further: int) -> TabularSpace:
@@ -58,8 +70,7 @@ def test_embeddings_take_their_share_of_a_limit_and_no_more(bundle: Bundle) -> N
 
 def test_a_width_that_was_asked_for_is_kept(bundle: Bundle, source: Source) -> None:
     assert family_of(bundle, {"params": 500}, embedding=4).inputs.embedding_widths == (4, 4)
-    outline = outline_table(source, 0)
-    kept = encode_within(settings_of({"params": 60}, embedding=4), source, outline, "standard")
+    kept = encoded(source, {"params": 60}, embedding=4)
     assert kept.encoder == bundle.encoder
 
 
@@ -73,7 +84,7 @@ def test_the_tightest_limit_counts(bundle: Bundle) -> None:
 
 
 def test_embeddings_get_narrower_than_their_share_where_nothing_else_fits(bundle: Bundle) -> None:
-    narrowest = family_of(bundle, {}, widest_embedding=1)
+    narrowest = family_of(bundle, {}, widest=1)
     least = cheapest(narrowest.costs["params"])[0]
     found = family_of(bundle, {"params": least})
     assert set(found.inputs.embedding_widths) == {1}
@@ -82,17 +93,16 @@ def test_embeddings_get_narrower_than_their_share_where_nothing_else_fits(bundle
 
 def test_a_widest_embedding_that_was_given_is_kept(bundle: Bundle) -> None:
     wide = family_of(bundle, {"params": 10_000}).inputs
-    assert family_of(bundle, {"params": 200}, widest_embedding=wide.widest).inputs == wide
+    assert family_of(bundle, {"params": 200}, widest=wide.widest).inputs == wide
 
 
 def test_categories_are_capped_where_narrow_embeddings_are_too_many(
     bundle: Bundle, source: Source
 ) -> None:
-    outline = outline_table(source, 0)
-    loose = encode_within(settings_of({"params": 500}), source, outline, "standard")
+    loose = encoded(source, {"params": 500})
     assert loose.encoder == bundle.encoder
     settings = settings_of({"params": 120})
-    tight = encode_within(settings, source, outline, "standard")
+    tight = encoded(source, {"params": 120})
     assert sum(bundle.encoder.cardinalities) > EMBEDDING_SHARE * 120
     found = make_family(settings, tight.encoder, tight.task).inputs
     assert set(found.embedding_widths) == {1}

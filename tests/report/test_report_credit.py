@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 import meritnas
+from flat_search import search
 from meritnas.report.numbers import interval_text, signed_text
 from meritnas.report.page.page import report_page
 from meritnas.report.terminal.credit_table import (
@@ -30,7 +31,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run that nobody has explained; not to be changed."""
     folder = tmp_path_factory.mktemp("credit") / "a run"
     limits = {"max_params": 900, "max_flops": 800}
-    meritnas.search("wine", widths=[8, 16, 32], **limits, **TINY, out=folder)
+    search("wine", widths=[8, 16, 32], **limits, **TINY, out=folder)
     return folder
 
 

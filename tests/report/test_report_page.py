@@ -15,9 +15,12 @@ from page_helpers import Page, code, elsewhere, run, section
 import meritnas
 from meritnas.cli.main import main
 from meritnas.errors import StoreError
+from meritnas.families.tabular.spec import Tabular
+from meritnas.prepare.config import settings_of
 from meritnas.report.page.page import report_at_end, report_page, write_report
 from meritnas.report.run_files import read_run
 from meritnas.settings.settings import SearchSettings
+from meritnas.settings.training import Retraining
 
 
 @pytest.fixture
@@ -251,12 +254,12 @@ def test_the_command_repeats_the_run(
         made.append(job.settings)
         raise StoreError("begun")
 
-    monkeypatch.setattr("meritnas.api.start", begin)
+    monkeypatch.setattr("meritnas.run.job.start", begin)
     monkeypatch.setattr("meritnas.api._new_store", lambda *_: None)
     with pytest.raises(SystemExit):
         main([*words[1:], "--quiet"])
     config = json.loads((folder / "config.json").read_text())
-    assert made == [SearchSettings.from_json(config["settings"])]
+    assert made == [settings_of(config)]
 
 
 def test_a_network_that_was_given_is_trained_again(tmp_path: Path) -> None:
@@ -273,8 +276,11 @@ def test_data_in_memory_cannot_be_named_in_a_command(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=60), "y": np.arange(60) % 2})
     result = meritnas.search(
-        *(frame, "y"),
-        **{"widths": [4, 8], "epochs": 2, "retrain_epochs": 1, "retrain_seeds": 1},
+        frame,
+        "y",
+        space=Tabular(widths=(4, 8)),
+        epochs=2,
+        retraining=Retraining(epochs=1, seeds=1),
         out=tmp_path / "run",
     )
     assert result.report == tmp_path / "run" / "report.html"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from meritnas.families.nasbench201.family import nasbench201_space
 from meritnas.report.terminal.summary import summary_rows, summary_table
 
 SUMMARY: dict[str, Any] = {
@@ -92,9 +93,11 @@ def test_sizes_and_times_are_in_users_units() -> None:
 
 
 def test_images_are_images_and_the_best_of_several_trainings_is_told() -> None:
+    network = "|none~0|+|none~0|none~1|+|none~0|none~1|none~2|"
     summary = {
         **SUMMARY,
-        "architecture": "|none~0|+|none~0|none~1|+|none~0|none~1|none~2|",
+        "architecture": network,
+        "lines": nasbench201_space().lines(network),
         "space": "nasbench201",
         "test_best": {"accuracy": 0.98112, "log_loss": 0.08},
     }
@@ -103,6 +106,8 @@ def test_images_are_images_and_the_best_of_several_trainings_is_told() -> None:
     place = lines.index("test accuracy    0.975 ± 0.003  (held-out images, 3 trainings)")
     assert lines[place + 1] == "best of 3 by validation 0.981"
     assert sum("best of" in line for line in lines) == 1
+    del summary["lines"]  # as runs of earlier versions have it
+    assert printed(summary)[0] == f"network          {network}"
     assert "best of" not in " ".join(printed({**summary, "retrain_seeds": 1}))
 
 

@@ -1,35 +1,20 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
+from meritnas.data.tables.reading import TableReading
 from meritnas.errors import StoreError, UsageError
+from meritnas.families.tabular.spec import Tabular
+from meritnas.prepare.config import settings_of
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.settings import SearchSettings
+from meritnas.strategy.tabnas import Tabnas
 
 
-def test_settings_survive_json() -> None:
-    settings = SearchSettings(
-        strategy="evolution",
-        strategy_options={"population": 7},
-        limits={"params": 400, "flops": 900},
-        layers=2,
-        widths=((2, 4), (3,)),
-        embedding=2,
-        epochs=None,
-        minutes=0.5,
-        recipe=TrainRecipe("sgd", 0.05, "constant", 64, 0.2, 0.25),
-        retrain_epochs=None,
-        seed=7,
-        task="regression",
-        scaling="quantile",
-        class_weight="balanced",
-        pareto=True,
-        finalists=2,
-    )
-    assert SearchSettings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
+def settings(**given: Any) -> SearchSettings:
+    return SearchSettings(Tabular(), Tabnas(), TableReading(), **given)
 
 
 @pytest.mark.parametrize(
@@ -45,13 +30,13 @@ def test_settings_survive_json() -> None:
         {"threads": 0},
         {"seed": -1},
         {"finalists": 0},
-        {"scaling": "log"},
+        {"warmup": 1.0},
         {"limits": {"params": 2.5}},
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        SearchSettings(**wrong)
+        settings(**wrong)
 
 
 @pytest.mark.parametrize(
@@ -78,10 +63,11 @@ def test_recipes_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_damaged_settings_are_a_store_error() -> None:
-    good = SearchSettings().to_json()
-    for key in ("recipe", "widths"):
-        broken = {name: value for name, value in good.items() if name != key}
+    good = {"version": 2, "settings": settings().to_json(), "data": {"kind": "table"}}
+    assert settings_of(good) == settings()
+    for key in ("recipe", "space", "strategy", "reading"):
+        broken = {name: value for name, value in good["settings"].items() if name != key}  # type: ignore[attr-defined]
         with pytest.raises(StoreError, match="damaged"):
-            SearchSettings.from_json(broken)
+            settings_of({**good, "settings": broken})
     with pytest.raises(StoreError, match="damaged"):
-        SearchSettings.from_json({**good, "novelty": 1})
+        settings_of({**good, "settings": {**good["settings"], "novelty": 1}})  # type: ignore[dict-item]

@@ -10,7 +10,7 @@ from meritnas import nasbench201_space
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.errors import SpaceError
 from meritnas.families.nasbench201.family import EDGES
-from meritnas.prepare.setup import make_ground
+from meritnas.prepare.ground import make_ground
 
 
 def leads_through(names: tuple[str, ...]) -> bool:

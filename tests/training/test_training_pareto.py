@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import meritnas
+from flat_search import search
 from meritnas import UsageError, load_predictor
 from meritnas.data.tables.bundle import make_bundle
 from meritnas.data.tables.source import load_source
@@ -46,7 +47,7 @@ QUICK: dict[str, Any] = {
 def result(tmp_path_factory: pytest.TempPathFactory) -> SearchResult:
     """A finished run with a trade-off curve; not to be changed."""
     torch.set_num_threads(1)
-    return meritnas.search("wine", out=tmp_path_factory.mktemp("pareto") / "run", **QUICK)
+    return search("wine", out=tmp_path_factory.mktemp("pareto") / "run", **QUICK)
 
 
 def test_the_curve_goes_down_from_the_runs_own_limit(result: SearchResult) -> None:
@@ -87,7 +88,7 @@ def test_a_network_that_is_not_on_the_curve_is_refused(
     known = ", ".join(dict.fromkeys(row["architecture"] for row in result.summary["pareto"]).keys())
     with pytest.raises(UsageError, match=f"no network 9-9 on the curve of .*; there are {known}"):
         load_predictor(result.run, network="9-9")
-    plain = meritnas.search("wine", out=tmp_path / "plain", **{**QUICK, "pareto": False})
+    plain = search("wine", out=tmp_path / "plain", **{**QUICK, "pareto": False})
     assert "pareto" not in plain.summary
     assert not (plain.run / "pareto.svg").exists()
     assert not list(plain.run.glob("rung*"))
@@ -98,7 +99,7 @@ def test_a_network_that_is_not_on_the_curve_is_refused(
 def test_a_curve_without_any_smaller_limit_says_why(tmp_path: Path) -> None:
     heard: list[str] = []
     few = {**QUICK, "widths": (2, 3), "max_params": 60, "epochs": 1, "retrain_epochs": 1}
-    found = meritnas.search(
+    found = search(
         *("wine",),
         listen=lambda event: heard.append(event["text"]) if event["kind"] == "note" else None,
         out=tmp_path / "run",
@@ -108,7 +109,7 @@ def test_a_curve_without_any_smaller_limit_says_why(tmp_path: Path) -> None:
     (note,) = [text for text in heard if "no trade-off curve" in text]
     assert "at most 30 parameters" in note
     assert note in found.summary["notes"]
-    plain = meritnas.search("wine", out=tmp_path / "plain", **{**few, "pareto": False})
+    plain = search("wine", out=tmp_path / "plain", **{**few, "pareto": False})
     assert not any("curve" in text for text in plain.summary["notes"])
 
 
@@ -147,7 +148,7 @@ def test_killed_among_the_rungs_a_run_goes_on_to_the_same_curve(
                 raise Stop
 
     with pytest.raises(Stop):
-        meritnas.search("wine", out=tmp_path / "run", listen=stumble, **QUICK)
+        search("wine", out=tmp_path / "run", listen=stumble, **QUICK)
     assert not (tmp_path / "run" / "result.json").exists()
     told: list[dict[str, Any]] = []
     again = meritnas.resume(tmp_path / "run", listen=told.append)
@@ -188,12 +189,12 @@ def test_small_networks_get_every_other_step(
         return drawn[-1]
 
     monkeypatch.setattr(loop, "uniform_path", watched)
-    meritnas.search("wine", out=tmp_path / "run", **QUICK)
+    search("wine", out=tmp_path / "run", **QUICK)
     plan = json.loads((tmp_path / "run" / "plan.json").read_text())["search"]
     assert abs(len(drawn) - plan["joint"] / 2) <= 1
     assert len({tuple(picks) for picks in drawn}) > 1
     drawn.clear()
-    meritnas.search("wine", out=tmp_path / "plain", **{**QUICK, "pareto": False})
+    search("wine", out=tmp_path / "plain", **{**QUICK, "pareto": False})
     assert drawn == []
 
 

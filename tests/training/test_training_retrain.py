@@ -17,19 +17,24 @@ from torch import Tensor, nn
 
 from meritnas.data.bundle import Bundle
 from meritnas.data.tables.bundle import make_bundle
+from meritnas.data.tables.reading import TableReading
 from meritnas.data.tables.source import load_source
 from meritnas.errors import StoreError
+from meritnas.families.tabular.spec import Tabular
 from meritnas.prediction.predictor import Predictor, load_predictor
-from meritnas.prepare.setup import make_family
+from meritnas.prepare.family import make_family
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_store import RunStore
+from meritnas.strategy.tabnas import Tabnas
 from meritnas.training.race import Race
 from meritnas.training.retrain import Retrained, retrain_child
 from meritnas.training.train import train_child
 
 RECIPE = TrainRecipe(learning_rate=0.01, batch_size=16)
-SETTINGS = SearchSettings(layers=2, widths=((4, 8), (4, 8)), recipe=RECIPE)
+SPACE = Tabular(layers=2, widths=(4, 8))
+SETTINGS = SearchSettings(SPACE, Tabnas(), TableReading(), recipe=RECIPE)
+CONFIG = {"settings": SETTINGS.to_json(), "data": {"kind": "table"}}
 TARGETS = ("binary", "multiclass", "regression")
 
 
@@ -62,7 +67,7 @@ def retrain(
     if folder.exists():
         store = RunStore.open(folder)
     else:
-        store = RunStore.create(folder, {"settings": SETTINGS.to_json()})
+        store = RunStore.create(folder, CONFIG)
         encoded = {"encoder": bundle.encoder.to_json(), "task": bundle.task.to_json()}
         store.write_json("preprocessing.json", encoded)
     family = make_family(SETTINGS, bundle.encoder, bundle.task)
@@ -328,7 +333,7 @@ def test_an_auxiliary_head_is_trained_and_not_kept(tmp_path: Path, weight: float
         return TwoHeads(bundle.train.inputs.shape[1], options["auxiliary"])
 
     family: Any = SimpleNamespace(child=child)
-    store = RunStore.create(tmp_path / "run", {"settings": SETTINGS.to_json()})
+    store = RunStore.create(tmp_path / "run", CONFIG)
     recipe = dataclasses.replace(RECIPE, auxiliary=weight)
     race = Race(("one",), (0.0,), (3,), 2)
     retrain_child(family, race, bundle, recipe, store, lambda _: None)

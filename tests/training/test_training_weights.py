@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import meritnas
+from flat_search import search
 from meritnas import DataError, tabular_space
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
@@ -167,7 +167,7 @@ def test_balanced_classes_find_more_of_the_rare_one(tmp_path: Path) -> None:
     recall, balanced_error = {}, {}
     for kind in (None, "balanced"):
         run = tmp_path / str(kind)
-        found = meritnas.search(frame, class_weight=kind, out=run, **quick)  # type: ignore[arg-type]
+        found = search(frame, class_weight=kind, out=run, **quick)  # type: ignore[arg-type]
         recall[kind] = (found.predict(frame) == frame["y"])[rare].mean()
         balanced_error[kind] = found.test["balanced_error"]
     assert recall["balanced"] > recall[None] + 0.3
@@ -177,7 +177,7 @@ def test_balanced_classes_find_more_of_the_rare_one(tmp_path: Path) -> None:
 def test_weights_of_classes_need_classes(tmp_path: Path) -> None:
     frame = imbalanced().drop(columns="y").assign(y=np.linspace(0, 1, 600))
     with pytest.raises(DataError, match="the target 'y' is a number"):
-        meritnas.search(frame, "y", class_weight="balanced", out=tmp_path / "run")
+        search(frame, "y", class_weight="balanced", out=tmp_path / "run")
     with pytest.raises(DataError, match="must be 'balanced'"):
-        meritnas.search(imbalanced(), "y", class_weight="blanced", out=tmp_path / "run")  # type: ignore[arg-type]
+        search(imbalanced(), "y", class_weight="blanced", out=tmp_path / "run")  # type: ignore[arg-type]
     assert not (tmp_path / "run").exists()

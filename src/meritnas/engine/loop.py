@@ -16,7 +16,7 @@ from meritnas.cost.feasible import FeasibleSet
 from meritnas.data.stream import Batch
 from meritnas.engine.ladder import Rung, uniform_path
 from meritnas.engine.plan import Plan
-from meritnas.engine.record import Price, Record
+from meritnas.engine.record import Price, Record, Short
 from meritnas.families.family import seeded
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.space.architecture import Architecture
@@ -43,7 +43,7 @@ class Search:
     policy that has made up its mind would leave the small ones untrained.
 
     `seed` is that of operations which draw numbers, from torch's own generator: noise. `price` says
-    what the leader costs, for the record.
+    what the leader costs, for the record, and `short` which one it is in a few words.
     """
 
     supernet: Supernet
@@ -55,6 +55,7 @@ class Search:
     rungs: Sequence[Rung] = ()
     seed: int = 0
     price: Price | None = None
+    short: Short = str
 
     def __post_init__(self) -> None:
         self.optimizer = BlockOptimizer(module_of(self.supernet), self.recipe)
@@ -166,7 +167,9 @@ def _take_steps(
             record.trained(search.weight_step(clock))
         search.step = clock.step + 1
         if record.is_due(clock):
-            event = record.event(clock, search.strategy, search.probe, search.price, feasible)
+            event = record.event(
+                clock, search.strategy, search.probe, search.price, feasible, search.short
+            )
             store.append(event)
             listen(event)
         now = time.perf_counter() - begun

@@ -19,6 +19,9 @@ from meritnas.supernet.probe import Probe
 Price = Callable[[Architecture], Mapping[str, tuple[int, int | None]]]
 """By the cost's name: what an architecture costs, and what it may cost (None for anything)."""
 
+Short = Callable[[Architecture], str]
+"""An architecture in a few words."""
+
 
 class Record:
     """Gathers what steps report and makes an event of it every so many steps."""
@@ -57,6 +60,7 @@ class Record:
         probe: Probe,
         price: Price | None = None,
         feasible: FeasibleSet | None = None,
+        short: Short = str,
     ) -> dict[str, Any]:
         """Means since the last event, and the beliefs as they are.
 
@@ -66,6 +70,7 @@ class Record:
             probe: which counts the passes.
             price: what the leader costs and may cost.
             feasible: what a draw by the beliefs may miss.
+            short: the leader in a few words.
         """
         beliefs, leader = strategy.beliefs(), strategy.leader()
         event: dict[str, Any] = {
@@ -75,6 +80,7 @@ class Record:
             "phase": clock.phase,
             "passes": probe.passes,
             "leader": str(leader),
+            "leader_short": short(leader),
             "leader_costs": {n: list(c) for n, c in price(leader).items()} if price else {},
             "entropy": round(_entropy(beliefs), 6),
             "beliefs": [[round(float(p), 5) for p in row] for row in beliefs],

@@ -62,7 +62,8 @@ def make_search(
     rungs = ladder(ground.searched, settings.limits) if settings.pareto else ()
     price = partial(_price, ground.searched, settings.limits)
     return Search(
-        supernet, probe, strategy, recipe, plan or usual, rng, rungs, settings.seed, price
+        *(supernet, probe, strategy, recipe, plan or usual, rng, rungs, settings.seed, price),
+        short=ground.searched.short,
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -16,15 +17,16 @@ from sklearn.utils import check_random_state
 
 from meritnas.api import nobody
 from meritnas.data.bundle import Outline
-from meritnas.data.kind import Source
+from meritnas.data.kind import DataKind, Source
 from meritnas.data.kinds import kind_named
-from meritnas.errors import DataError
+from meritnas.errors import DataError, UsageError
 from meritnas.estimators.progress import Lines
 from meritnas.families.catalogue import space_spec
 from meritnas.prediction.predictor import Predictor, load_predictor
 from meritnas.prepare.config import make_config
 from meritnas.prepare.settle import settle
 from meritnas.result import result_of
+from meritnas.run.begin import checked_reading
 from meritnas.run.job import Job, start
 from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.spec import SpaceSpec, StrategySpec
@@ -32,6 +34,7 @@ from meritnas.settings.training import Retraining, Training
 from meritnas.store.run_store import RunStore
 from meritnas.strategy.catalogue import strategy_spec
 from meritnas.training.train import outputs_of
+from meritnas.wording import did_you_mean
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -40,7 +43,14 @@ class SearchEstimator(BaseEstimator):
 
     Options of specs are nested parameters: `strategy__samples`, `space__layers`,
     `retraining__seeds`. Networks are trained once from scratch unless `retraining` says otherwise.
+
+    Attributes of every one of its classes:
+        _data: the kind of data that it is for.
+        _decided: what of `reading` is its own business.
     """
+
+    _data: ClassVar[str]
+    _decided: ClassVar[tuple[str, ...]]
 
     max_params: int | None = None
     max_flops: int | None = None
@@ -60,46 +70,62 @@ class SearchEstimator(BaseEstimator):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; `deep` for those of specs and settings, too."""
         found: dict[str, Any] = super().get_params(deep=deep)
-        if deep:
-            for name in list(found):
-                value = self._spelled_out(name) if "__" not in name else None
-                if is_dataclass(value) and not isinstance(value, type):
-                    own = {f"{name}__{f.name}": getattr(value, f.name) for f in fields(value)}
-                    found |= own
+        for name in list(found) if deep else ():
+            part = self._spelled_out(name)
+            own = fields(part) if is_dataclass(part) else ()
+            found |= {f"{name}__{each.name}": getattr(part, each.name) for each in own}
         return found
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; `strategy__samples=4` changes one option of the strategy."""
-        direct = {name: value for name, value in params.items() if "__" not in name}
-        super().set_params(**direct)
-        known = self.get_params(deep=True)
-        for name, value in params.items():
-            if name in direct:
-                continue
-            if name not in known:
-                raise ValueError(
-                    f"no parameter '{name}' of {type(self).__name__}; there are "
-                    f"{', '.join(sorted(known))}"
-                )
+        nested: dict[str, dict[str, Any]] = {}
+        for name in [name for name in params if "__" in name]:
             outer, _, inner = name.partition("__")
-            setattr(self, outer, replace(self._spelled_out(outer), **{inner: value}))
+            nested.setdefault(outer, {})[inner] = params.pop(name)
+        super().set_params(**params)
+        known = self.get_params(deep=True)
+        for outer, options in nested.items():
+            self._check_nested(outer, options, known)
+            setattr(self, outer, replace(self._spelled_out(outer), **options))
         return self
 
-    def _spelled_out(self, name: str) -> Any:
-        """A parameter with what a name or None stands for."""
-        value = getattr(self, name)
-        if name == "strategy":
-            return strategy_spec(value)
-        if name == "space":
-            return space_spec(value)
-        if value is not None:
-            return value
-        usual = {"training": Training, "retraining": Retraining, "reading": self._kind().reading}
-        return usual[name]() if name in usual else None
+    def _check_nested(self, outer: str, options: Iterable[str], known: Iterable[str]) -> None:
+        """Complain about an option that a part does not have."""
+        own = [name for name in known if name.startswith(f"{outer}__")]
+        for name in (f"{outer}__{inner}" for inner in options):
+            if name not in own:
+                there = own or [name for name in known if "__" not in name]
+                raise ValueError(
+                    f"no parameter '{name}' of {type(self).__name__};{did_you_mean(name, own)} "
+                    f"there are {', '.join(there)}"
+                )
 
-    def _kind(self) -> Any:
-        """The kind of data that the space is for."""
-        return kind_named(space_spec(self.space).data)
+    def _spelled_out(self, name: str) -> Any:
+        """A parameter with what a name or None stands for; as it is where it stands for nothing."""
+        value = getattr(self, name)
+        usual = {"training": Training, "retraining": Retraining, "reading": self._kind.reading}
+        named: dict[str, Any] = {"strategy": strategy_spec, "space": space_spec}
+        if value is None:
+            return usual[name]() if name in usual else None
+        if name in named and isinstance(value, str):
+            with suppress(UsageError):  # `fit` complains about it
+                return named[name](value)
+        return value
+
+    @property
+    def _kind(self) -> DataKind:
+        """The kind of data that this is for."""
+        return kind_named(self._data)
+
+    def _reading(self) -> Any:
+        """How the data is read; complains about what is decided elsewhere."""
+        reading = checked_reading(self.reading, self._kind)
+        for name in self._decided:
+            if getattr(reading, name) is not None:
+                raise UsageError(
+                    f"{type(self).__name__} has a say in {name} itself; leave it out of reading"
+                )
+        return reading
 
     def _request(self, seed: int, **more: Any) -> Request:
         """What the parameters ask for."""
@@ -110,7 +136,7 @@ class SearchEstimator(BaseEstimator):
             epochs=self.epochs,
             minutes=self.minutes,
             seed=seed,
-            reading=self.reading,
+            reading=self._reading(),
             training=self.training or Training(),
             retraining=replace(again, seeds=again.seeds or 1),
             run=RunOptions(self.device),
@@ -119,9 +145,8 @@ class SearchEstimator(BaseEstimator):
 
     def _search(self, source: Source, outline: Outline, request: Request) -> Predictor:
         """Search and train; what all estimators know about it afterwards is set."""
-        kind = self._kind()
-        reading = request.reading or kind.reading()
-        settings = settle(request, kind, kind.facts(source, outline, reading))
+        kind = self._kind
+        settings = settle(request, kind, kind.facts(source, outline, request.reading))
         job = Job.make(settings, kind, source, outline)
         running, planning = job.planned_search()
         with tempfile.TemporaryDirectory(prefix="meritnas-") as folder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -47,6 +47,9 @@ class NASFusionClassifier(ClassifierMixin, SearchEstimator):
         test_: scores on samples kept apart; empty with `test_fraction=0`.
     """
 
+    _data: ClassVar[str] = "modalities"
+    _decided: ClassVar[tuple[str, ...]] = ("task",)
+
     space: str | SpaceSpec = "fusion"
     strategy: str | StrategySpec = "sm-shapley"
 
@@ -63,7 +66,7 @@ class NASFusionClassifier(ClassifierMixin, SearchEstimator):
                 columns name the labels, or lists of their names.
         """
         _check_samples(X)
-        reading: ModalityReading = self.reading or ModalityReading()
+        reading: ModalityReading = self._reading()
         source = take_modalities(X, y, reading.modalities)
         if len(source.target) != len(y):
             raise DataError(
@@ -80,7 +83,7 @@ class NASFusionClassifier(ClassifierMixin, SearchEstimator):
     def _outline(self, source: ModalitySource, reading: ModalityReading, seed: int) -> Outline:
         several = isinstance(source.target, pd.DataFrame)
         asked = replace(reading, task=None if several else "classification")
-        outline = self._kind().outline(source, asked, seed)
+        outline = self._kind.outline(source, asked, seed)
         if not 0 < self.validation_fraction < 1 or not 0 <= self.test_fraction < 1:
             raise DataError(
                 "validation_fraction must lie between 0 and 1 and test_fraction be from 0 to below "

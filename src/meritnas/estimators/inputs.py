@@ -1,3 +1,5 @@
+"""Whatever table scikit-learn takes, as a data frame."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,3 +1,5 @@
+"""Progress of a search as printed lines, for `verbose=1`."""
+
 from __future__ import annotations
 
 from typing import Any

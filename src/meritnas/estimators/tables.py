@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,9 @@ EvalSet = tuple[Any, Any]
 @dataclass(kw_only=True, eq=False, repr=False)
 class _NAS(SearchEstimator):
     """What both estimators for tables share."""
+
+    _data: ClassVar[str] = "table"
+    _decided: ClassVar[tuple[str, ...]] = ("task", "class_weight")
 
     max_size_kb: float | None = None
     max_latency_ms: float | None = None

@@ -18,7 +18,6 @@ from meritnas.credit.shapley import shapley_values
 from meritnas.data.task import Task
 from meritnas.engine.loop import Search
 from meritnas.errors import StoreError, UsageError
-from meritnas.families.tabular.family import TabularSpace
 from meritnas.prepare.ground import Ground
 from meritnas.run.job import Job, ended_search
 from meritnas.space.decision import ZERO
@@ -184,13 +183,13 @@ def explain_search(
     """
     family, space = ground.searched, ground.searched.space
     picks = space.picks(family.parse(text))
-    table = isinstance(family, TabularSpace)
+    absence = family.absence
     playing = [
         i
         for i, (decision, pick) in enumerate(zip(space.decisions, picks, strict=True))
-        if not {ABSENT, ZERO} & decision.options[pick].tags and (not table or pick > 0)
+        if not {ABSENT, ZERO} & decision.options[pick].tags and pick != absence.option
     ]
-    others: list[int | None] = [0 if table else None for _ in playing]
+    others: list[int | None] = [absence.option for _ in playing]
     rng = np.random.default_rng(0)
     game = ChosenGame(search.probe, picks, playing, others, rng, judged_rows=_rows(search, task))
     names = [space.decisions[i].name for i in playing]
@@ -214,8 +213,8 @@ def explain_search(
         parts,
         _alternatives(ground, search, picks),
         pairs,
-        "the narrowest width" if table else "nothing",
-        tuple(space.decisions[i].name for i, pick in enumerate(picks) if table and pick == 0),
+        absence.words,
+        tuple(space.decisions[i].name for i, pick in enumerate(picks) if pick == absence.option),
     )
 
 

@@ -112,12 +112,13 @@ class Family(ABC):
 
     def timed(self, device: str = "cpu") -> Self:
         """The same family with a latency for every network, measured here and now."""
-        raise UsageError(f"latency cannot be measured for networks of this space, on {device}")
+        del device
+        raise SpaceError(f"no cost 'latency' here; there are {', '.join(self.costs)}")
 
     def with_latency(self, latency: CostTerms) -> Self:
         """The same family with latencies measured earlier."""
         del latency
-        raise UsageError("latency cannot be measured for networks of this space")
+        raise SpaceError(f"no cost 'latency' here; there are {', '.join(self.costs)}")
 
     def lines(self, architecture: Architecture | str) -> list[str]:
         """An architecture's text, a node of its cells a line; joined they are the text again."""

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from meritnas.data.kind import DataKind
+from meritnas.data.kinds import kind_named
 from meritnas.errors import UsageError
 from meritnas.families.catalogue import space_spec, space_specs
 from meritnas.settings.preset import Facts, Preset
@@ -31,6 +32,7 @@ def settle(request: Request, kind: DataKind, facts: Facts) -> SearchSettings:
     space, strategy = chosen_space(request, kind), strategy_spec(request.strategy or kind.strategy)
     reading = request.reading or kind.reading()
     limits = request.limits.by_cost()
+    space.check_reading(reading)
     _check_together(space, strategy, limits, kind)
     check_device(request.run.device)
     preset = space.preset(
@@ -75,7 +77,7 @@ def chosen_space(request: Request, kind: DataKind) -> SpaceSpec:
     if space.data not in ("", kind.name):
         others = [name for name, spec in space_specs().items() if spec.data == kind.name]
         raise UsageError(
-            f"the space '{space.name}' is for other data, and {kind.this}; "
+            f"the space '{space.name}' is for {kind_named(space.data).many}, and {kind.this}; "
             f"use {' or '.join(others[:2])}"
         )
     return space

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from meritnas.report.names import metric_name
-from meritnas.report.network_names import short_network
 from meritnas.report.numbers import count_text, score_text
 
 BEST = "the best up to its size"
@@ -29,12 +28,17 @@ def score_of(row: Mapping[str, Any], metric: str | None) -> float:
     return float(row["valid_loss"] if metric is None else row["test"][metric])
 
 
+def short_of(row: Mapping[str, Any]) -> str:
+    """The network of a point in a few words; runs of earlier versions have its text only."""
+    return str(row.get("short", row["architecture"]))
+
+
 def point_cells(row: Mapping[str, Any], metric: str | None) -> tuple[str, str, str, str, str]:
     """A point as a row of a table: its limit, network, parameters, score, and if one is as good."""
     spread = None if metric is None else row["test_spread"][metric] or None
     return (
         "no limit" if row["limit"] is None else count_text(row["limit"]),
-        short_network(str(row["architecture"])),
+        short_of(row),
         count_text(row["params"]),
         score_text(score_of(row, metric), spread),
         "" if row["best"] else NOT_BEST,

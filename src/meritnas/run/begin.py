@@ -7,16 +7,13 @@ from typing import Any
 
 from meritnas.data.kind import DataKind
 from meritnas.data.kinds import recognise
-from meritnas.data.modalities.reading import ModalityReading
 from meritnas.errors import UsageError
 from meritnas.families.catalogue import space_spec
 from meritnas.families.family import Family
-from meritnas.families.fusion.spec import Fusion
 from meritnas.prepare.config import make_config
 from meritnas.prepare.settle import settle
 from meritnas.run.job import Job
 from meritnas.settings.request import Request
-from meritnas.settings.spec import SpaceSpec
 
 
 def begin(
@@ -32,8 +29,7 @@ def begin(
     """
     wanted = None if request.space is None else space_spec(request.space).data or None
     kind = recognise(data, wanted)
-    reading = _checked_reading(request.reading, kind)
-    _check_backbones(space_spec(request.space or kind.space), reading)
+    reading = checked_reading(request.reading, kind)
     if architecture is not None:
         space = space_spec(request.space or kind.space).of_architecture(architecture)
         request = replace(request, space=space)
@@ -53,7 +49,8 @@ def check_family(given: Family, job: Job) -> None:
         )
 
 
-def _checked_reading(reading: Any, kind: DataKind) -> Any:
+def checked_reading(reading: Any, kind: DataKind) -> Any:
+    """How data of a kind is read; complains about settings for another kind."""
     if reading is None:
         return kind.reading()
     if not isinstance(reading, kind.reading):
@@ -62,13 +59,3 @@ def _checked_reading(reading: Any, kind: DataKind) -> Any:
             f"got {type(reading).__name__}"
         )
     return reading
-
-
-def _check_backbones(space: SpaceSpec, reading: Any) -> None:
-    """Complain where a modality has one that is trained along and one that is not."""
-    if isinstance(space, Fusion) and isinstance(reading, ModalityReading):
-        twice = sorted(set(space.backbones) & set(reading.frozen_backbones))
-        if twice:
-            raise UsageError(
-                f"the backbone of '{twice[0]}' is either trained along or frozen; give one of them"
-            )

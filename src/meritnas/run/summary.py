@@ -48,6 +48,7 @@ def _summary(
     return {
         "architecture": chosen,
         "short": family.short(chosen),
+        "lines": family.lines(chosen),
         "params": family.cost(chosen, "params"),
         "costs": {name: family.cost(chosen, name) for name in family.costs},
         "limits": dict(settings.limits),

@@ -1,3 +1,5 @@
+"""What is done to training images."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,3 +1,5 @@
+"""How weights are trained, and how much by default."""
+
 from __future__ import annotations
 
 import math

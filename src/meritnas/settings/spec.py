@@ -103,6 +103,10 @@ class SpaceSpec(Spec):
         del family, limits
         return None
 
+    def check_reading(self, reading: Any) -> None:
+        """Complain about what does not go together with how the data is read."""
+        del reading
+
     def of_architecture(self, text: str) -> Self:
         """The space with sizes as an architecture's text has them, where nobody gave others."""
         del text

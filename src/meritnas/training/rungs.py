@@ -14,8 +14,8 @@ from meritnas.training.race import Race, best_of
 from meritnas.training.retrain import Listener, Retrained, retrain_child
 
 Row = dict[str, Any]
-"""One point of a trade-off curve: `limit`, `architecture`, `params`, `valid_loss`, `test`,
-`test_spread`, `folder` (where its weights are, in the run) and `best` (see `mark_best`)."""
+"""One point of a trade-off curve: `limit`, `architecture`, `short`, `params`, `valid_loss`,
+`test`, `test_spread`, `folder` (where its weights are, in the run) and `best` (see `mark_best`)."""
 
 
 def train_rungs(
@@ -64,6 +64,7 @@ def point(family: Family, limit: int | None, trained: Retrained, folder: str) ->
     return {
         "limit": limit,
         "architecture": trained.architecture,
+        "short": family.short(trained.architecture),
         "params": family.cost(trained.architecture, "params"),
         "valid_loss": float(winner["valid_loss"]),
         "test": trained.test,

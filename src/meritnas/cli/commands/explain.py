@@ -1,3 +1,5 @@
+"""The command `explain`: what each part of a run's network, or each modality, is worth."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""The command `export`: a run's network for other programs."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""The command `report`: a page about a run."""
+
 from __future__ import annotations
 
 from pathlib import Path

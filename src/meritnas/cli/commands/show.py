@@ -1,3 +1,5 @@
+"""The command `show`: a run's network and numbers in the terminal."""
+
 from __future__ import annotations
 
 from rich.console import Console

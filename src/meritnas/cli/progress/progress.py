@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from meritnas.report.names import amount_text, cost_name
-from meritnas.report.network_names import short_network
 
 Event = dict[str, Any]
 
@@ -61,7 +60,7 @@ def detail_text(event: Event) -> str:
     if event["kind"] == "search" and event["phase"] == "warmup":
         return "training shared weights"
     if event["kind"] == "search":
-        leader = f"{short_network(event['leader'])} leads"
+        leader = f"{event.get('leader_short', event['leader'])} leads"
         return ", ".join([*_sure(event), *_costs(event), leader])
     return f"seed {event['seed']}, epoch {event['epoch']}"
 

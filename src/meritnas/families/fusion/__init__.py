@@ -1,1 +1,6 @@
-from __future__ import annotations
+"""Networks for several modalities: which features to join, by which operations (SM-ShapNAS).
+
+`family.py` first; `text.py` has where the decisions are and how networks are written,
+`operations.py` and `sparse_coding.py` what fuses two features, `arguments.py` the checks. Imports
+what `families` may, and no other family.
+"""

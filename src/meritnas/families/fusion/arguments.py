@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from torch import nn
@@ -13,10 +14,30 @@ from meritnas.families.fusion.child import Feature
 from meritnas.families.fusion.convolutions import Convolutions
 from meritnas.families.fusion.operations import BM_NAS, EVERY, NORMAL, SPARSE
 from meritnas.families.fusion.spec import CONV
-from meritnas.families.fusion.text import FORBIDDEN
+from meritnas.families.fusion.text import EITHER, FORBIDDEN, NONE
+from meritnas.space.decision import SPARSE as SPARSE_TAG
+from meritnas.space.decision import TOGETHER
+from meritnas.space.rule import ABSENT, X, Y
 from meritnas.wording import did_you_mean
 
 _SETS = {"all": (*NORMAL, *SPARSE), "normal": NORMAL, "sparse": SPARSE, "bm-nas": BM_NAS}
+
+
+def check_sizes(**sizes: int) -> None:
+    """Complain about a size below 1, by its name."""
+    for name, value in sizes.items():
+        if whole_number(name, value) < 1:
+            raise SpaceError(f"{name} must be at least 1, got {value}")
+
+
+def check_sparse(l1: float, l2: float, kernel: int) -> None:
+    """Complain about what sparse operations cannot work with."""
+    check_sizes(kernel=kernel)
+    if kernel % 2 == 0:
+        raise SpaceError(f"kernel must be odd, got {kernel}; take {kernel - 1} or {kernel + 1}")
+    for name, cost in (("l1", l1), ("l2", l2)):
+        if not 0 <= cost < math.inf:
+            raise SpaceError(f"{name} must be at least 0 and finite, got {cost}")
 
 
 def as_layout(modalities: Mapping[str, Sequence[Shape]]) -> RowLayout:
@@ -116,3 +137,14 @@ def chosen_operations(operations: str | Sequence[str]) -> tuple[str, ...]:
     if not operations or len(set(operations)) != len(operations):
         raise SpaceError(f"operations must be different ones, at least 1, got {list(operations)}")
     return tuple(operations)
+
+
+def option_tags(name: str) -> frozenset[str]:
+    """What strategies may know about an option."""
+    if name == NONE:
+        return frozenset({"zero", ABSENT})
+    if name in (X, Y):
+        return frozenset({TOGETHER})
+    if name == EITHER:
+        return frozenset()
+    return frozenset({SPARSE_TAG if name in SPARSE else "normal"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,19 +13,22 @@ from torch import nn
 
 from meritnas.cost.terms import CostTerms
 from meritnas.data.modalities.row_layout import RowLayout, Shape
-from meritnas.errors import SpaceError, UsageError, whole_number
+from meritnas.errors import SpaceError, UsageError
 from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.drawing import Drawing
 from meritnas.families.family import Family, keep, seeded
 from meritnas.families.fusion.arguments import (
     as_layout,
+    check_sizes,
+    check_sparse,
     chosen_operations,
     numbered_backbones,
+    option_tags,
     read_features,
 )
 from meritnas.families.fusion.backbone import Backbone
 from meritnas.families.fusion.child import CellParts, Feature, FusionNetwork, make_backbones
-from meritnas.families.fusion.operations import SPARSE, make_fusion
+from meritnas.families.fusion.operations import make_fusion
 from meritnas.families.fusion.shown import drawn, fusion_source, short_network
 from meritnas.families.fusion.spec import Fusion, Operations
 from meritnas.families.fusion.supernet import FusionBody, MixedFusionCell, RememberingReader
@@ -36,12 +38,12 @@ from meritnas.families.fusion.text import (
     CellPlan,
     FusionText,
     chosen_cells,
+    decision_names,
     plan_cells,
 )
 from meritnas.families.operations import CHILD, SEARCHED, SKELETON, Norms
 from meritnas.space.architecture import Architecture
-from meritnas.space.decision import SPARSE as SPARSE_TAG
-from meritnas.space.decision import TOGETHER, Decision, Option
+from meritnas.space.decision import Decision, Option
 from meritnas.space.new_inputs import NewInputs
 from meritnas.space.rule import ABSENT, InputPairs, Rule, X, Y
 from meritnas.space.space import Space
@@ -89,21 +91,8 @@ def fusion_space(
         l2: of sparse operations, what its square costs.
         kernel: of sparse operations, the length of an atom; odd.
     """
-    for name, value in (
-        ("outputs", outputs),
-        ("cells", cells),
-        ("steps", steps),
-        ("channels", channels),
-        ("length", length),
-        ("kernel", kernel),
-    ):
-        if whole_number(name, value) < 1:
-            raise SpaceError(f"{name} must be at least 1, got {value}")
-    if kernel % 2 == 0:
-        raise SpaceError(f"kernel must be odd, got {kernel}; take {kernel - 1} or {kernel + 1}")
-    for name, cost in (("l1", l1), ("l2", l2)):
-        if not 0 <= cost < math.inf:
-            raise SpaceError(f"{name} must be at least 0 and finite, got {cost}")
+    check_sizes(outputs=outputs, cells=cells, steps=steps, channels=channels, length=length)
+    check_sparse(l1, l2, kernel)
     layout = as_layout(modalities)
     chosen = numbered_backbones(layout, backbones or {})
     features = read_features(layout, chosen)
@@ -184,22 +173,9 @@ class FusionSpace(Family):
     @cached_property
     def space(self) -> Space:
         """Of every cell its edges, and of every step its edges and then its operation."""
-        names: dict[int, str] = {}
-        groups: list[int] = []
-        for number, plan in enumerate(self.plans, start=1):
-            for source, i in zip(self.sources, plan.edges, strict=False):
-                names[i] = f"cell{number}<-{source}"
-            groups.append(len(plan.edges))
-            for count, step in enumerate(plan.steps, start=1):
-                own = f"cell{number}.step{count}"
-                inner = (X, Y, *(f"step{before}" for before in range(1, count)))
-                names.update(
-                    (i, f"{own}<-{source}") for source, i in zip(inner, step.edges, strict=True)
-                )
-                names[step.operation] = own
-                groups += [len(step.edges), 0]
+        names, groups = decision_names(self.plans, self.sources)
         decisions = tuple(
-            Decision(names[i], tuple(Option(name, _tags(name)) for name in row))
+            Decision(names[i], tuple(Option(name, option_tags(name)) for name in row))
             for i, row in enumerate(self.options)
         )
         text = FusionText(self.plans, self.sources, self.shared)
@@ -395,8 +371,7 @@ class FusionSpace(Family):
 
     def lines(self, architecture: Architecture | str) -> list[str]:
         """A cell a line."""
-        text = self.space.text
-        assert isinstance(text, FusionText)
+        text = FusionText(self.plans, self.sources, self.shared)
         return text.lines(self.as_architecture(architecture).options)
 
     def short(self, architecture: Architecture | str) -> str:
@@ -423,13 +398,3 @@ class FusionSpace(Family):
         return fusion_source(
             self._sizes(found.options), self.layout, self.sources, read, found.text
         )
-
-
-def _tags(name: str) -> frozenset[str]:
-    if name == NONE:
-        return frozenset({"zero", ABSENT})
-    if name in (X, Y):
-        return frozenset({TOGETHER})
-    if name == EITHER:
-        return frozenset()
-    return frozenset({SPARSE_TAG if name in SPARSE else "normal"})

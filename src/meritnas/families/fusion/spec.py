@@ -120,6 +120,14 @@ class Fusion(SpaceSpec):
             **{name: size for name, size in sizes.items() if size is not None},
         )
 
+    def check_reading(self, reading: Any) -> None:
+        """Complain about a modality with two backbones, one trained along and one frozen."""
+        twice = sorted(set(self.backbones) & set(reading.frozen_backbones))
+        if twice:
+            raise UsageError(
+                f"the backbone of '{twice[0]}' is either trained along or frozen; give one of them"
+            )
+
     def of_architecture(self, text: str) -> Self:
         """Cells and steps as the text has them, where nobody gave others; any inputs."""
         cells = text.split("+")

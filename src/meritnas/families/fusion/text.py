@@ -62,6 +62,27 @@ def plan_cells(features: int, cells: int, steps: int, unimodal_only: bool) -> tu
     return tuple(found)
 
 
+def decision_names(
+    plans: Sequence[CellPlan], sources: Sequence[str]
+) -> tuple[dict[int, str], list[int]]:
+    """What decisions are called, by number; how many edges each node in turn has, 0 for none."""
+    names: dict[int, str] = {}
+    groups: list[int] = []
+    for number, plan in enumerate(plans, start=1):
+        for source, i in zip(sources, plan.edges, strict=False):
+            names[i] = f"cell{number}<-{source}"
+        groups.append(len(plan.edges))
+        for count, step in enumerate(plan.steps, start=1):
+            own = f"cell{number}.step{count}"
+            inner = inner_names(count)
+            names.update(
+                (i, f"{own}<-{source}") for source, i in zip(inner, step.edges, strict=True)
+            )
+            names[step.operation] = own
+            groups += [len(step.edges), 0]
+    return names, groups
+
+
 def ends(names: Sequence[str]) -> tuple[int, int]:
     """Of the chosen options of a node's edges: which edge is x, which is y."""
     if X in names:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from meritnas.report.charts.drawing import Drawing, Node
+from meritnas.families.drawing import Drawing, Node
 from meritnas.report.charts.svg import COLOURS, NARROW_LETTER, Picture, rect, svg, text
 
 _BOX, _GAP = 52.0, 30.0
@@ -16,20 +16,20 @@ _FIT = 5
 """Boxes that a phone shows side by side and that can still be read."""
 
 
-def layers_picture(title: str, widths: Sequence[tuple[str, int | None]]) -> Picture:
-    """Layers as boxes from left to right: (what it is, its width or None), taller where wider."""
-    most = max((width for _, width in widths if width), default=1)
+def layers_picture(title: str, widths: Sequence[tuple[str, int]]) -> Picture:
+    """Layers as boxes from left to right: (what it is, its width), taller where wider."""
+    most = max((width for _, width in widths), default=1)
     height, middle = 150.0, 66.0
     parts = []
     for number, (name, width) in enumerate(widths):
         x = 6.0 + number * (_BOX + _GAP)
-        share = math.log1p(width or 1) / math.log1p(most) if most > 1 else 1.0
+        share = math.log1p(width) / math.log1p(most) if most > 1 else 1.0
         tall = 28.0 + 92.0 * share
         hidden = 0 < number < len(widths) - 1
         kind = "node strong" if hidden else "node"
         parts.append(rect(x, middle - tall / 2, _BOX, tall, kind, f"{name}: {width}"))
-        words = "?" if width is None else f"{width:,}"
-        parts.append(text(x + _BOX / 2, middle + 5, words, "number on" if hidden else "number"))
+        on = "number on" if hidden else "number"
+        parts.append(text(x + _BOX / 2, middle + 5, f"{width:,}", on))
         parts.append(text(x + _BOX / 2, height - 8, name, "tick"))
         if number:
             parts.append(_arrow(x - _GAP + 3, middle, x - 3, middle))

@@ -10,8 +10,14 @@ from meritnas.report.charts.figure import Figure
 from meritnas.report.charts.figure_file import figure_file
 from meritnas.report.charts.lines import Series, line_chart
 from meritnas.report.charts.score_range import score_range
-from meritnas.report.network_names import short_network
-from meritnas.report.pareto_points import BEST, NOT_BEST, curve_metric, score_label, score_of
+from meritnas.report.pareto_points import (
+    BEST,
+    NOT_BEST,
+    curve_metric,
+    score_label,
+    score_of,
+    short_of,
+)
 
 _PAGE, _FILE = (440.0, 250.0), (700.0, 400.0)
 
@@ -68,5 +74,5 @@ def _series(rows: Sequence[Mapping[str, Any]], metric: str | None, *, best: bool
         dots=True,
         ranges=ranges,
         joined=best,
-        names=[short_network(str(row["architecture"])) for row in own],
+        names=[short_of(row) for row in own],
     )

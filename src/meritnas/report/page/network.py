@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from meritnas.report.charts.bars import limit_bars
-from meritnas.report.charts.drawing import drawings, layer_widths
 from meritnas.report.charts.figure import Figure
 from meritnas.report.charts.network import graph_picture, layers_picture
 from meritnas.report.names import amount_text, cost_name
-from meritnas.report.network_names import network_lines
 from meritnas.report.numbers import duration_text, score_text, share_text
 from meritnas.report.page.section import Section, Table
 from meritnas.report.run_files import RunFiles
@@ -20,10 +18,9 @@ _TASKS = {"multiclass": "one of several classes", "binary": "one of two classes"
 
 def summary_section(run: RunFiles, network: RunNetwork) -> Section:
     """The network, its score, and what it was found with."""
-    del network
     lead = "" if run.finished else "This run is not finished; the page shows what there is so far."
     facts = tuple(summary_facts(run))
-    code = "\n".join(network_lines(run.network)) if run.network else ""
+    code = "\n".join(network.lines(run.network)) if run.network else ""
     return Section("summary", "Summary", lead, facts, code=code)
 
 
@@ -90,15 +87,15 @@ def network_section(run: RunFiles, network: RunNetwork) -> Section | None:
     if run.network is None:
         return None
     lead = "" if run.finished else "What leads so far; another one may win."
-    widths = layer_widths(run.network)
-    if widths is not None:
-        shown: list[tuple[str, int | None]] = [("inputs", network.inputs)]
-        shown += [(f"layer {n}", width) for n, width in enumerate(widths, start=1)]
-        shown.append(("outputs", network.outputs))
-        picture = layers_picture("The layers of the network and their widths", shown)
+    if network.family is None:
+        return _decided_section(network, lead)
+    architecture = network.parsed(run.network)
+    layers = network.family.layers(architecture)
+    if layers:
+        picture = layers_picture("The layers of the network and their widths", layers)
         figure = Figure(picture, "Layers and their widths", wide=True)
         return Section("network", "The network", lead, figures=(figure,))
-    found = drawings(run.network, str(run.settings.get("space")))
+    found = network.family.drawings(architecture)
     if not found:
         return _decided_section(network, lead)
     figures = tuple(Figure(graph_picture(each), each.title) for each in found)

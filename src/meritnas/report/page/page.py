@@ -10,7 +10,6 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from meritnas.errors import MeritNASError, StoreError
-from meritnas.report.network_names import short_network
 from meritnas.report.page.credit import (
     alternatives_section,
     credit_section,
@@ -75,7 +74,7 @@ def report_page(folder: Path, reload_seconds: int | None = None) -> str:
             sections += [section] if section is not None else []
     sections += _last_sections(run, problems)
     return _template().render(
-        title=_title(run),
+        title=_title(run, network),
         sections=sections,
         finished=run.finished,
         reload_seconds=reload_seconds,
@@ -141,7 +140,7 @@ def _last_sections(run: RunFiles, problems: list[str]) -> list[Section]:
     return found
 
 
-def _title(run: RunFiles) -> str:
+def _title(run: RunFiles, network: RunNetwork) -> str:
     data = run.config.get("data")
     name = str(data.get("name", "a run")) if isinstance(data, dict) else "a run"
-    return f"{name}: {short_network(run.network)}" if run.network else name
+    return f"{name}: {network.short(run.network)}" if run.network else name

@@ -10,7 +10,6 @@ from meritnas.report.charts.lines import Series, line_chart
 from meritnas.report.charts.pareto_figure import pareto_figure
 from meritnas.report.charts.shares import share_chart
 from meritnas.report.names import metric_name
-from meritnas.report.network_names import short_network
 from meritnas.report.numbers import count_text, duration_text, score_text
 from meritnas.report.page.section import Section, Table
 from meritnas.report.pareto_points import curve_metric, point_cells, score_label
@@ -30,7 +29,6 @@ _SEARCH_CURVES = (
 
 def learning_section(run: RunFiles, network: RunNetwork) -> Section | None:
     """Losses and rewards while searching, and the losses of every training alone."""
-    del network
     figures = []
     for key, words in _SEARCH_CURVES:
         chart = line_chart(words, [Series(words, _over_steps(run, key))], "step")
@@ -40,7 +38,7 @@ def learning_section(run: RunFiles, network: RunNetwork) -> Section | None:
     for one in run["retrain"].get("results", ()):
         groups.setdefault(str(one["architecture"]), []).append(one)
     for text, trainings in groups.items():
-        figures.append(_training_figure(text, trainings))
+        figures.append(_training_figure(network.short(text), trainings))
     return Section("learning", "Learning curves", figures=tuple(figures)) if figures else None
 
 
@@ -125,10 +123,10 @@ def cost_section(run: RunFiles, network: RunNetwork) -> Section | None:
 
 def tradeoff_section(run: RunFiles, network: RunNetwork) -> Section | None:
     """Score against parameters, where networks for smaller limits were found."""
-    del network
-    rows = run["result"].get("pareto")
-    if not rows:
+    found = run["result"].get("pareto")
+    if not found:
         return None
+    rows = [{**row, "short": network.short(str(row["architecture"]))} for row in found]
     metric = curve_metric(rows)
     label = score_label(metric)
     table = Table(
@@ -145,14 +143,13 @@ def tradeoff_section(run: RunFiles, network: RunNetwork) -> Section | None:
 
 def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:
     """Every training alone, and which network won."""
-    del network
     results = run["retrain"].get("results", ())
     if not results:
         return None
     metrics = list(results[0].get("test", {}))
     rows = tuple(
         (
-            short_network(str(one["architecture"])),
+            network.short(str(one["architecture"])),
             f"{one['dropout']:g}",
             str(one["seed"]),
             str(one.get("best_epoch", "")),
@@ -172,7 +169,7 @@ def _over_steps(run: RunFiles, key: str) -> list[tuple[float, float]]:
     return [(e["step"], e[key]) for e in run.events if isinstance(e.get(key), int | float)]
 
 
-def _training_figure(text: str, trainings: Sequence[Mapping[str, Any]]) -> Figure:
+def _training_figure(short: str, trainings: Sequence[Mapping[str, Any]]) -> Figure:
     """The losses of the trainings of one network, by epoch."""
     series = []
     for number, one in enumerate(trainings):
@@ -181,9 +178,9 @@ def _training_figure(text: str, trainings: Sequence[Mapping[str, Any]]) -> Figur
             points = list(enumerate(one.get(key, ()), start=1))
             name = f"{words}, {part}" if part else f"{words}, validation"
             series.append(Series(name, points, dashed, colour=number))
-    title = f"Losses of {short_network(text)} by epoch"
+    title = f"Losses of {short} by epoch"
     legend = tuple(each for each in series if each.points)
-    return Figure(line_chart(title, series, "epoch"), f"Training {short_network(text)}", legend)
+    return Figure(line_chart(title, series, "epoch"), f"Training {short}", legend)
 
 
 def _phase_table(events: Sequence[Mapping[str, Any]], seconds: Mapping[str, float]) -> Table:

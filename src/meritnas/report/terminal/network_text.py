@@ -1,3 +1,5 @@
+"""A run's network in a terminal, with what it costs and its scores."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -6,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from meritnas.report.charts.drawing import drawing_lines, drawings, layer_widths
+from meritnas.families.drawing import drawing_lines
 from meritnas.report.page.network import summary_facts
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import run_network
@@ -22,15 +24,15 @@ def network_text(run: RunFiles, width: int) -> Text:
     text = run.network
     if text is None:
         return Text("no network yet")
-    widths = layer_widths(text)
-    if widths is not None:
-        known = run_network(run)
-        shown = [("inputs", "?" if known.inputs is None else f"{known.inputs:,}")]
-        shown += [(f"layer {number}", f"{size:,}") for number, size in enumerate(widths, start=1)]
-        shown.append(("outputs", "?" if known.outputs is None else f"{known.outputs:,}"))
-        return Text("\n".join(_boxes(shown, width)))
+    network = run_network(run)
+    if network.family is None:
+        return Text(text)
+    architecture = network.parsed(text)
+    layers = network.family.layers(architecture)
+    if layers:
+        return Text("\n".join(_boxes([(name, f"{size:,}") for name, size in layers], width)))
     lines = []
-    for drawing in drawings(text, str(run.settings.get("space"))):
+    for drawing in network.family.drawings(architecture):
         lines += [drawing.title, *(_INDENT + line for line in drawing_lines(drawing))]
     return Text("\n".join(lines or [text]))
 

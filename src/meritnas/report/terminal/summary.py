@@ -10,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from meritnas.report.names import amount_text, cost_name, metric_name
-from meritnas.report.network_names import network_lines
 from meritnas.report.numbers import count_text, duration_text, score_text, share_text
 
 _SUBJECTS = {"table": "rows", "text": "words", "modalities": "samples", "images": "images"}
@@ -29,7 +28,9 @@ def summary_table(summary: Mapping[str, Any]) -> Table:
 
 def summary_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The lines of the table: a name, and its value as text; none for what a file has lost."""
-    rows = [("network", "\n".join(network_lines(str(summary["architecture"]))))]
+    # Runs of earlier versions have one line only.
+    lines = summary.get("lines") or [str(summary["architecture"])]
+    rows = [("network", "\n".join(lines))]
     if "params" in summary and "limits" in summary:
         rows += _cost_rows(summary)
     if summary.get("limits") and "feasible_share" in summary:
