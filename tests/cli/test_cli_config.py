@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import tomllib
 from collections.abc import Callable
@@ -58,7 +59,8 @@ def result(run: str) -> dict[str, Any]:
     return {k: v for k, v in found.items() if k not in ("seconds", "phase_seconds", "run")}
 
 
-def test_a_config_file_needs_no_arguments(meritnas: Command, sales: Path) -> None:
+@pytest.mark.usefixtures("sales")
+def test_a_config_file_needs_no_arguments(meritnas: Command) -> None:
     outcome = meritnas("search", "--config", write(SMALL), "--quiet", "--out", "run")
     assert outcome.code == 0, outcome.err
     settings = config("run")["settings"]
@@ -72,7 +74,8 @@ def test_a_config_file_needs_no_arguments(meritnas: Command, sales: Path) -> Non
     assert (settings["retrain_epochs"], settings["retrain_seeds"]) == (2, 1)
 
 
-def test_a_flag_wins_over_the_file(meritnas: Command, sales: Path) -> None:
+@pytest.mark.usefixtures("sales")
+def test_a_flag_wins_over_the_file(meritnas: Command) -> None:
     made = ("search", "--config", write(SMALL), "--quiet", "--out", "run")
     flags = ("--seed", "5", "--scaling", "quantile", "--samples", "2", "--widths", "4,8")
     outcome = meritnas(*made, *flags, "--retrain-epochs", "3")
@@ -85,14 +88,16 @@ def test_a_flag_wins_over_the_file(meritnas: Command, sales: Path) -> None:
     assert settings["space"]["widths"] == [4, 8]
 
 
-def test_a_switch_of_the_file_can_be_turned_off(meritnas: Command, sales: Path) -> None:
+@pytest.mark.usefixtures("sales")
+def test_a_switch_of_the_file_can_be_turned_off(meritnas: Command) -> None:
     printed = meritnas("search", "--config", write("pareto = true\n" + SMALL), "--print-config")
     assert tomllib.loads(printed.out)["pareto"] is True
     printed = meritnas("search", "--config", "run.toml", "--no-pareto", "--print-config")
     assert "pareto" not in tomllib.loads(printed.out)
 
 
-def test_another_strategy_leaves_the_file_s_options_out(meritnas: Command, sales: Path) -> None:
+@pytest.mark.usefixtures("sales")
+def test_another_strategy_leaves_the_file_s_options_out(meritnas: Command) -> None:
     made = ("search", "--config", write(SMALL), "--strategy", "evolution", "--population", "4")
     outcome = meritnas(*made, "--quiet", "--out", "run")
     assert outcome.code == 0, outcome.err
@@ -107,7 +112,7 @@ def test_printed_settings_give_the_same_search(meritnas: Command, sales: Path) -
     printed = meritnas(*asked, "--print-config")
     assert (printed.code, printed.err) == (0, "")
     assert [path.name for path in Path().iterdir()] == ["sales.csv"]
-    assert "# final = \"ranked\"  # How the final network is chosen.\n" in printed.out
+    assert '# final = "ranked"  # How the final network is chosen.\n' in printed.out
     assert meritnas(*asked, "--quiet", "--out", "one").code == 0
     again = meritnas("search", "--config", write(printed.out), "--quiet", "--out", "two")
     assert again.code == 0, again.err
@@ -134,7 +139,7 @@ def test_what_is_printed_for_other_data_is_read_again(meritnas: Command, asked: 
     assert again.out == printed.out
     found = tomllib.loads(printed.out)
     words = asked.split()
-    for flag, value in zip(words, words[1:], strict=False):
+    for flag, value in itertools.pairwise(words):
         if flag in ("--space", "--strategy"):
             assert found[flag.removeprefix("--")]["name"] == value
 
@@ -201,7 +206,8 @@ def test_resuming_takes_no_config(meritnas: Command, trained: Path) -> None:
     assert "leave out --config" in outcome.err
 
 
-def test_a_comparison_reads_a_config_file(meritnas: Command, sales: Path) -> None:
+@pytest.mark.usefixtures("sales")
+def test_a_comparison_reads_a_config_file(meritnas: Command) -> None:
     asked = ("compare", "--config", write(SMALL), "--strategies", "tabnas,random", "--seeds", "1")
     outcome = meritnas(*asked, "--out", "both", "--quiet", "--json")
     assert outcome.code == 0, outcome.err

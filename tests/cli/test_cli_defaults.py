@@ -13,6 +13,7 @@ from meritnas.cli.flags import shown_default
 from meritnas.cli.main import make_app
 from meritnas.data.kinds import KINDS
 from meritnas.families.catalogue import space_specs
+from meritnas.families.recurrent.spec import Recurrent
 from meritnas.settings.fields import Setting, settings_of
 from meritnas.settings.limits import Limits
 from meritnas.settings.request import Request, RunOptions
@@ -82,7 +83,10 @@ def test_a_strategy_s_settings_are_flags(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("space", "strategy"),
-    [*((name, "tabnas") for name in space_specs()), *(("darts", name) for name in strategy_specs())],
+    [
+        *((name, "tabnas") for name in space_specs()),
+        *(("darts", name) for name in strategy_specs()),
+    ],
 )
 def test_help_shows_no_flag_that_is_no_setting(space: str, strategy: str) -> None:
     reading = next(kind.reading for kind in KINDS if kind.name == space_specs()[space].data)
@@ -110,8 +114,8 @@ def test_no_flag_is_there_twice_and_all_have_help(space: str | None) -> None:
 
 
 def test_defaults_are_those_of_the_settings() -> None:
-    usual = {variable(s): shown_default(s) for s in own_settings(space_specs()["tabular"])}
-    assert usual["layers"] == str(space_specs()["tabular"]().layers)  # type: ignore[attr-defined]
+    nodes = Text.from_markup(options("recurrent")["nodes"].help).plain
+    assert nodes.endswith(f"[default: {Recurrent().nodes}]")
     shown = Text.from_markup(options(strategy="sm-shapley")["gradient_share"].help).plain
     assert shown.endswith("[default: 0.3333]")
     assert Text.from_markup(options("nasbench201")["zero"].help).plain.endswith("[default: zero]")

@@ -233,7 +233,7 @@ def test_spaces_of_one_s_own_have_their_flags(meritnas: Command, sales: Path) ->
     text = shown(meritnas("search", "--space", "mine:Slim", "--help"))
     assert "─ Space mine:Slim ─" in text
     assert "--waist N Most units of a layer. [default: 16]" in text
-    assert "--layers N Hidden layers. [default: 3]" in text
+    assert "--layers N Hidden layers. [default: 3, or" in text
     text = shown(meritnas("search", "--space", "mine:narrow", "--help"))
     assert "--units N Most units of a layer. [default: 8]" in text
     assert "--deep --no-deep Whether there are two layers. [default: deep]" in text
@@ -274,7 +274,7 @@ def test_counts(text: str, number: int) -> None:
 
 @pytest.mark.parametrize("text", ["2.5", "1.0005k", "k", "", "many", "1e3", "20kb", "nan"])
 def test_what_is_no_count(text: str) -> None:
-    with pytest.raises(ValueError, match="is no whole number, such as 20000, 20k or 1.5M"):
+    with pytest.raises(ValueError, match="is no whole number, such as 20000, 20k or"):
         parse_count(text)
 
 
