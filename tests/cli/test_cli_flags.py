@@ -109,6 +109,7 @@ def test_help_shows_the_flags_of_the_strategy_that_is_named(meritnas: Command) -
     assert "--permutations" not in tabnas
     assert "--permutations N Orders in which options are taken away." in shapley
     assert "─ Strategy shapley ─" in shapley
+    assert "--estimator <permutation|regression> How Shapley values are found." in shapley
     assert "--sampling" not in plain
     assert "--sampling" in tabnas
     assert "--sampling" not in shapley

@@ -73,7 +73,7 @@ def _parameter(flag: str, found: list[tuple[Owner, Setting]]) -> inspect.Paramet
         f"--{flag}/--no-{flag}" if _is_switch(setting) else f"--{flag}",
         help=help_text(setting.help, shown_default(setting)),
         show_default=False,
-        metavar=setting.metavar or _metavar(setting),
+        metavar=_metavar(setting),
         rich_help_panel=owner.panel or None,
         hidden=owner.hidden,
         autocompletion=completions(flag),
@@ -104,9 +104,12 @@ def _is_switch(setting: Setting) -> bool:
 
 
 def _metavar(setting: Setting) -> str | None:
-    """What a value is called in help; None for choices, which Typer lists."""
+    """What a value is called in help; None for choices that only Typer would list there."""
     if setting.choices:
-        return None
+        told = all(str(choice) in setting.help for choice in setting.choices)
+        return setting.metavar if told and setting.metavar else None
+    if setting.metavar:
+        return setting.metavar
     if _is_switch(setting):
         return ""
     if is_named(setting):
@@ -143,7 +146,7 @@ def _option_line(setting: Setting) -> str:
         states = {True: "on", False: "off"}
         usual = setting.usual or states.get(setting.default, "found by itself")
         return f"--{setting.flag}|--no-{setting.flag}  (default: {usual})"
-    takes = "|".join(map(str, setting.choices)) or setting.metavar or _metavar(setting)
+    takes = "|".join(map(str, setting.choices)) or _metavar(setting)
     return f"--{setting.flag} {takes}  (default: {shown_default(setting) or 'found by itself'})"
 
 

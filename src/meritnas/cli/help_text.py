@@ -1,7 +1,10 @@
-"""The help of a flag, with what holds unless it is given."""
+"""Help as users see it: defaults in words, and switches that take no value."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import typer
 from rich.markup import escape
 
 
@@ -10,3 +13,8 @@ def help_text(text: str, usual: str = "") -> str:
     if not usual:
         return escape(text)
     return f"{escape(text)} [dim]{escape(f'[default: {usual}]')}[/dim]".strip()
+
+
+def switch(flag: str, text: str, panel: str | None = None) -> Any:
+    """A flag that takes no value, which Typer would call a <bool>."""
+    return typer.Option(flag, help=help_text(text), metavar="", rich_help_panel=panel)
