@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,11 @@ from cli_helpers import Outcome
 from test_cli_modalities import TINY, views
 
 import meritnas as library
+from meritnas.data.modalities.reading import ModalityReading
+from meritnas.families.fusion.spec import Fusion
 from meritnas.report.page.page import report_page
+from meritnas.settings.request import RunOptions
+from meritnas.settings.training import Retraining
 
 Command = Callable[..., Outcome]
 
@@ -56,24 +61,30 @@ def test_a_network_of_ones_own_reads_a_modality(data: Path, meritnas: Command, f
 
 
 def test_a_trained_one_learns_and_a_frozen_one_does_not_count(data: Path) -> None:
-    short = {"epochs": 2, "retrain_epochs": 2, "finalists": 1, "channels": 6, "length": 2}
-    given = {"space": "fusion", "strategy": "random", "cells": 2, "threads": 1, **short}
     from small_encoders import Small  # type: ignore[import-not-found]
 
     with torch.random.fork_rng(devices=[]):
         size = sum(weight.numel() for weight in Small().parameters())
+    sizes: dict[str, Any] = {"cells": 2, "channels": 6, "length": 2}
     params = {}
     for name in ("backbones", "frozen_backbones"):
-        result = library.search(str(data), "label", **given, **{name: {"picture": Small}}, out=name)
-        kept = json.loads(Path(name, "config.json").read_text())["settings"]["fusion"]
-        assert kept[name] == {"picture": "small_encoders:Small"}
-        family = library.fusion_space(
-            {"picture": [(3, 4, 4)], "sound": [(5,)], "noise": [(3,)]},
-            outputs=4,
-            cells=2,
-            channels=6,
-            length=2,
+        given: Any = {name: {"picture": Small}}
+        result = library.search(
+            str(data),
+            "label",
+            space=Fusion(**sizes, **(given if name == "backbones" else {})),
+            strategy="random",
+            epochs=2,
+            reading=ModalityReading(**(given if name == "frozen_backbones" else {})),
+            retraining=Retraining(epochs=2, finalists=1),
+            run=RunOptions(threads=1),
+            out=name,
         )
+        settings = json.loads(Path(name, "config.json").read_text())["settings"]
+        kept = settings["space" if name == "backbones" else "reading"]
+        assert kept[name] == {"picture": "small_encoders:Small"}
+        inputs = {"picture": [(3, 4, 4)], "sound": [(5,)], "noise": [(3,)]}
+        family = library.fusion_space(inputs, outputs=4, **sizes)
         params[name] = result.summary["params"] - family.cost(str(result.architecture))
     assert params == {"backbones": size, "frozen_backbones": 0}
 
@@ -111,4 +122,8 @@ def test_what_cannot_be_is_said(data: Path, meritnas: Command, flags: list[str],
 
 def test_a_function_that_no_run_could_find_again_is_refused(data: Path) -> None:
     with pytest.raises(library.MeritNASError, match="in a module of its own"):
-        library.search(str(data), "label", space="fusion", backbones={"picture": lambda: None})
+        library.search(
+            str(data),
+            "label",
+            space=Fusion(backbones={"picture": lambda: None}),  # type: ignore[dict-item]
+        )

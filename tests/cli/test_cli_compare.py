@@ -56,10 +56,66 @@ def test_a_comparison_is_a_table_a_figure_and_json_and_goes_on(
     assert "holds another comparison" in other.err
 
 
+def test_a_strategy_may_be_compared_with_itself_by_its_options(
+    sales: Path, meritnas: Command
+) -> None:
+    asked = [
+        *["compare", sales, "--target", "churn", "--max-params", "0.3k", "--seeds", "1"],
+        *["--strategies", "tabnas,tabnas(sampling=rejection, samples=2),random"],
+        *["--out", "three", "--json", "--quiet", *SHORT],
+    ]
+    outcome = meritnas(*asked)
+    assert outcome.code == 0, outcome.err
+    found = json.loads(outcome.out)
+    labels = {"tabnas", "tabnas(sampling=rejection,samples=2)", "random"}
+    assert {row["strategy"] for row in found["table"]} == labels
+    runs = {path.name for path in Path("three").iterdir() if path.is_dir()}
+    assert runs == {f"{label}-0" for label in labels}
+    kept = json.loads(Path("three/tabnas(sampling=rejection,samples=2)-0/config.json").read_text())
+    assert kept["settings"]["strategy"]["sampling"] == "rejection"
+    assert kept["settings"]["strategy"]["samples"] == 2
+    before = Path("three/random-0/result.json").stat().st_mtime_ns
+    Path("three/tabnas(sampling=rejection,samples=2)-0/result.json").unlink()
+    again = meritnas(*asked)
+    assert again.code == 0, again.err
+    assert Path("three/random-0/result.json").stat().st_mtime_ns == before
+    scores = [
+        {row["strategy"]: row["score"] for row in json.loads(o.out)["table"]}
+        for o in (outcome, again)
+    ]
+    assert scores[0] == scores[1]
+
+
+def test_flags_that_all_strategies_have(sales: Path, meritnas: Command) -> None:
+    asked = ["compare", sales, "--target", "churn", "--seeds", "1", "--quiet", "--out", "both"]
+    listed = ["--strategies", "tabnas,reinforce(samples=4)", "--samples", "2"]
+    text = meritnas("compare", *listed, "--help").out
+    assert "─ All strategies ─" in text
+    assert "--samples" in text
+    assert "--mc-samples" not in text
+    outcome = meritnas(*asked, *listed, *SHORT)
+    assert outcome.code == 0, outcome.err
+    samples = {
+        path.parent.name: json.loads(path.read_text())["settings"]["strategy"]["samples"]
+        for path in Path("both").glob("*/config.json")
+    }
+    assert samples == {"tabnas(samples=2)-0": 2, "reinforce(samples=4)-0": 4}
+
+
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
         (["--strategies", "tabnas"], "at least 2 strategies"),
+        (["--strategies", "tabnas,tabnas"], "at least 2 strategies"),
+        (["--strategies", "tabnas,random(samples=2)"], "'random' has no option 'samples'"),
+        (["--strategies", "tabnas(samples=few),random"], "samples: 'few' is no whole number"),
+        (["--strategies", "tabnas(policy-rate=fast),random"], "policy_rate must be a number"),
+        (["--strategies", "tabnas(samples),random"], "written name=value; got 'samples'"),
+        (["--strategies", "random,tabnas(samples=2"], "stand in parentheses, as in a(b=c)"),
+        (["--strategies", "pc-darts(edge-normalisation=1),random"], "must be true or false"),
+        (["--strategies", "tabnas(sampling=rejct),random"], "sampling must be one of"),
+        (["--strategies", "tabnas,random", "--population", "3"], "has no option 'population'"),
+        (["--strategies", "tabnas,random", "--channels", "3"], "channels is for images"),
         (["--strategies", "tabnas,randm"], "did you mean 'random'"),
         (["--strategies", "tabnas,random", "--seeds", "0"], "seeds must be at least 1, got 0"),
         (["--strategies", "tabnas,random", "--beta", "-1"], "has no option 'beta'"),

@@ -13,6 +13,8 @@ from cli_helpers import Outcome, table
 
 import meritnas as library
 from meritnas.cli.progress.waiting import Waiting
+from meritnas.families.tabular.spec import Tabular
+from meritnas.settings.training import Retraining
 from meritnas.store.run_store import RunStore
 
 Command = Callable[..., Outcome]
@@ -52,11 +54,9 @@ def test_a_result_explains_itself_without_the_data(tmp_path: Path) -> None:
     result = library.search(
         table(),
         "churn",
-        widths=[4, 8],
+        space=Tabular(widths=(4, 8)),
         epochs=2,
-        retrain_epochs=1,
-        retrain_seeds=1,
-        finalists=1,
+        retraining=Retraining(epochs=1, seeds=1, finalists=1),
         out=tmp_path / "run",
     )
     explained = result.explain()

@@ -150,7 +150,7 @@ def test_a_network_from_elsewhere_is_trained_on_images(
         ("digits --space nasbench201 --max-size-kb 10", "limit params or flops"),
         ("digits --space nasbench201 --max-latency-ms 1", "limit params or flops"),
         ("digits --space nasbench201 --max-params 100", "fewer channels or cells"),
-        ("digits --space nasbench201 --auxiliary 0.4", "no auxiliary head"),
+        ("digits --space nasbench201 --auxiliary 0.4", "'nasbench201' has no option 'auxiliary'"),
         ("digits --space nasbench", "did you mean 'nasbench201'?"),
         ("digits --space darts --cells 2", "at least 3 cells, got 2"),
         ("digits --space darts --supernet-cells 2", "at least 3 cells, got 2"),
@@ -161,7 +161,7 @@ def test_a_network_from_elsewhere_is_trained_on_images(
         ("sales.csv --target churn --channels 8", "channels is for images"),
         ("sales.csv --target churn --image-size 8", "image_size is for images"),
         ("sales.csv --target churn --preset paper", "preset is for images"),
-        ("sales.csv --target churn --strategy pc-darts", "no cells; use 'darts'"),
+        ("sales.csv --target churn --strategy pc-darts", "have none; use 'darts'"),
     ],
 )
 def test_what_does_not_go_together_is_one_line_before_anything_is_written(
@@ -188,7 +188,7 @@ def test_what_does_not_go_together_is_one_line_before_anything_is_written(
         ("darts", GENOTYPE.replace("('sep_conv_3x3', 1), ", ""), "8 (operation, state) pairs"),
         ("darts", GENOTYPE.replace("sep_conv_3x3", "conv_3x3"), "'conv_3x3' is no option"),
         ("darts", "print('hello')", "no genotype of DARTS"),
-        ("tabular", CELL, "decisions"),
+        ("tabular", CELL, "is written like 32-144-24"),
     ],
 )
 def test_a_network_that_is_none_of_the_space(

@@ -13,7 +13,7 @@ from cli_helpers import Outcome
 
 from meritnas import explain_modalities
 from meritnas.cli.main import main
-from meritnas.cli.modalities import parse_modalities
+from meritnas.cli.values import parse_modalities
 from meritnas.store.run_store import RunStore
 
 Command = Callable[..., Outcome]
@@ -87,7 +87,7 @@ def test_networks_read_every_modality_unless_told_otherwise(meritnas: Command) -
     text = json.loads(outcome.out)["architecture"]
     assert text.count("cell") - text.count("(cell") - text.count(", cell") == 4
     assert all(f"{name}.0" in text for name in names)
-    assert json.loads(Path("run/config.json").read_text())["settings"]["fusion"]["new_inputs"]
+    assert json.loads(Path("run/config.json").read_text())["settings"]["space"]["new_inputs"]
     free = ["--no-new-inputs", "--cells", "1"]
     outcome = meritnas("search", "five.npz", *SMALL, *quick, *free, "--json", "--quiet")
     assert json.loads(outcome.out)["architecture"].startswith("cell1(")

@@ -111,9 +111,15 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
     assert meritnas("search", sales, *given.split()).code == 0
     settings = json.loads(Path("here/config.json").read_text())["settings"]
     assert settings == {
-        "space": "tabular",
-        "strategy": "tabnas",
-        "strategy_options": {
+        "space": {
+            "name": "tabular",
+            "layers": 2,
+            "widths": [[4, 8], [8, 12, 16]],
+            "embedding": 2,
+            "widest": None,
+        },
+        "strategy": {
+            "name": "tabnas",
             "sampling": "monte-carlo",
             "mc_samples": 64,
             "final": "mode",
@@ -123,10 +129,6 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
             "baseline": "paired",
         },
         "limits": {"params": 900, "flops": 800, "size": 3900, "latency": 800_000},
-        "layers": 2,
-        "widths": [[4, 8], [8, 12, 16]],
-        "embedding": 2,
-        "widest_embedding": None,
         "epochs": 3,
         "minutes": None,
         "recipe": {
@@ -147,18 +149,19 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
         },
         "child_recipe": None,
         "warmup": 0.5,
-        "cells": None,
-        "text": None,
-        "fusion": None,
         "retrain_epochs": 2,
         "retrain_seeds": 2,
         "finalists": 2,
         "seed": 5,
         "device": "cpu",
         "threads": 1,
-        "task": "classification",
-        "scaling": "quantile",
-        "class_weight": "balanced",
+        "reading": {
+            "task": "classification",
+            "scaling": "quantile",
+            "class_weight": "balanced",
+            "skip_bad_rows": False,
+        },
+        "preset": None,
         "pareto": True,
     }
 

@@ -12,6 +12,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from meritnas import search
 from meritnas.engine import loop
 from meritnas.report.tensorboard import TensorBoardEvents
+from meritnas.settings.training import Retraining
 
 Command = Callable[..., Outcome]
 
@@ -69,7 +70,7 @@ def test_curves_do_not_double_where_a_run_was_killed_after_its_last_checkpoint(
             raise Killed  # the log has this event, the checkpoint has not
 
     with pytest.raises(Killed):
-        search("wine", out="run", epochs=3, retrain_epochs=1, listen=listen)
+        search("wine", out="run", epochs=3, retraining=Retraining(epochs=1), listen=listen)
     assert Path("run/checkpoint.pt").exists() is (seconds == 0.0)
     outcome = meritnas("search", "--resume", "run", "--tensorboard")
     assert outcome.code == 0, outcome.err

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from meritnas.cli.help_text import help_text, switch
 from meritnas.cli.newer_version import tell_newer_version
 
 _RUN = "Run"
@@ -26,14 +27,13 @@ Run = Annotated[
     ),
 ]
 SkipBadRows = Annotated[
-    bool, typer.Option("--skip-bad-rows", help="Leave out rows of a file with too many fields.")
+    bool, switch("--skip-bad-rows", "Leave out rows of a file with too many fields.")
 ]
 Target = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column to predict.")]
 Out = Annotated[
     Path | None,
     typer.Option(
-        help="The run's folder; it must not exist.",
-        show_default="a new one in runs/",
+        help=help_text("The run's folder; it must not exist.", "a new one in runs/"),
         metavar="DIR",
         rich_help_panel=_RUN,
     ),
@@ -57,23 +57,14 @@ Config = Annotated[
 ]
 PrintConfig = Annotated[
     bool,
-    typer.Option(
-        "--print-config",
-        help="Print all settings as such a file, and do nothing else.",
-        rich_help_panel=_RUN,
-    ),
+    switch("--print-config", "Print all settings as such a file, and do nothing else.", _RUN),
 ]
-Live = Annotated[
-    bool,
-    typer.Option(
-        "--live", help="Show the report in a browser while it grows.", rich_help_panel=_RUN
-    ),
-]
+Live = Annotated[bool, switch("--live", "Show the report in a browser while it grows.", _RUN)]
 LivePort = Annotated[
     int | None,
     typer.Option(
-        help="For --live, on this machine only.",
-        show_default="a free one",
+        help=help_text("For --live, on this machine only.", "a free one"),
+        metavar="PORT",
         min=1,
         max=65535,
         rich_help_panel=_RUN,
@@ -81,18 +72,10 @@ LivePort = Annotated[
 ]
 TensorBoard = Annotated[
     bool,
-    typer.Option(
-        "--tensorboard",
-        help="Also write curves for TensorBoard, into the run's folder.",
-        rich_help_panel=_RUN,
-    ),
+    switch("--tensorboard", "Also write curves for TensorBoard, into the run's folder.", _RUN),
 ]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", help="No progress, no notes.", rich_help_panel=_RUN)
-]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="The result as one JSON object.", rich_help_panel=_RUN)
-]
+Quiet = Annotated[bool, switch("--quiet", "No progress, no notes.", _RUN)]
+AsJson = Annotated[bool, switch("--json", "The result as one JSON object.", _RUN)]
 
 
 def own_parameter(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:

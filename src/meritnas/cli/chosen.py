@@ -12,6 +12,9 @@ from typing import Any
 
 from meritnas.errors import UsageError
 
+COMPLETE = "_MERITNAS_COMPLETE"
+"""What shells set, in the environment, to ask for completions."""
+
 
 @dataclass(frozen=True)
 class Chosen:
@@ -40,13 +43,18 @@ def find_chosen(arguments: Sequence[str]) -> Chosen:
     return Chosen(space, strategy, split_strategies(listed), config)
 
 
-def arguments_to_complete() -> list[str]:
-    """What stands on the line that a shell wants to be completed; nothing where none does."""
+def words_to_complete() -> list[str] | None:
+    """The words before the one that a shell wants to be completed; None where none does."""
+    if COMPLETE not in os.environ:
+        return None
     line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
     try:
-        return shlex.split(line)
+        words = shlex.split(line)
     except ValueError:  # a quotation mark that is not closed yet
-        return line.split()
+        words = line.split()
+    if "COMP_CWORD" in os.environ:
+        return words[1 : int(os.environ["COMP_CWORD"])]
+    return words[1:] if line.endswith(" ") else words[1:-1]
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -55,7 +63,7 @@ def read_config(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.expanduser().read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is no TOML file ({error}); see --print-config for one") from error
 
 
@@ -69,6 +77,11 @@ def split_strategies(text: str) -> tuple[str, ...]:
             start = place + 1
     found.append(text[start:])
     return tuple(part.strip() for part in found if part.strip())
+
+
+def name_of(text: str) -> str:
+    """The name of a strategy that may have options: `tabnas` of `tabnas(samples=4)`."""
+    return text.partition("(")[0].strip()
 
 
 def _value(arguments: Sequence[str], flag: str) -> str | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
 from meritnas.cli.request import Asked, simple_settings
+from meritnas.errors import UsageError
 from meritnas.settings.fields import Setting, settings_of
 from meritnas.settings.limits import Limits
 
@@ -16,7 +18,12 @@ def config_text(asked: Asked) -> str:
     """All settings: what is as by default stands there as a comment, with its line of help."""
     request = asked.request
     top = {"data": asked.data, "target": asked.target, "out": asked.out}
-    lines = [f"{name} = {_toml(value)}" for name, value in top.items() if value is not None]
+    lines = [
+        "# A search: meritnas search --config FILE",
+        "# What is behind a # is as by default.",
+        "",
+        *(f"{name} = {_toml(value)}" for name, value in top.items() if value is not None),
+    ]
     limits = {field.name: getattr(request.limits, field.name) for field in fields(Limits)}
     lines += _lines(settings_of(Limits), limits)
     simple = [s for s in simple_settings() if s.name not in ("space", "strategy")]
@@ -36,19 +43,27 @@ def _lines(settings: Iterable[Setting], values: Mapping[str, Any]) -> list[str]:
         if setting.hidden:
             continue
         value = values[setting.name]
-        help_line = f"  # {setting.help}" if setting.help else ""
-        if value == setting.default:
-            usual = setting.usual or ("not set" if value is None else _toml(value))
-            found.append(f"# {setting.name} = {usual}{help_line}")
-        else:
-            found.append(f"{setting.name} = {_toml(value)}{help_line}")
+        same = value == setting.default
+        usual = f"[default: {setting.usual}]" if same and value is None and setting.usual else ""
+        about = " ".join(filter(None, ["  #", setting.help, usual]))
+        written = "..." if value is None else _toml(value)
+        comment = "" if about == "  #" else about
+        found.append(f"{'# ' if same else ''}{setting.name} = {written}{comment}")
     return found
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML writes it, which is JSON but for tables in a line."""
+    """A value as TOML writes it, which is JSON but for tables in a line and numbers that are none.
+
+    Raises:
+        UsageError: TOML has nothing for it.
+    """
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{_toml(k)} = {_toml(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, str | bool | int | float):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    raise UsageError(f"a config file has no way to write {value!r}")

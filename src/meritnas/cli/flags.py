@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import typer
 
+from meritnas.cli.help_text import help_text
+from meritnas.cli.names import completions
 from meritnas.cli.values import is_named, kinds_of, reader
 from meritnas.settings.fields import Setting
 
@@ -32,6 +34,28 @@ class Owner:
     hidden: bool = False
 
 
+def with_parameters(
+    command: Callable[..., None],
+    first: Sequence[inspect.Parameter],
+    owners: Iterable[Owner],
+    last: Sequence[inspect.Parameter],
+) -> Callable[..., None]:
+    """The command with a signature of its own; Typer reads flags from there.
+
+    Args:
+        command: what takes all values as keywords.
+        first: parameters before the flags.
+        owners: what there are flags for; those that have the same flag share it.
+        last: parameters after the flags.
+    """
+    own = {one.name for one in (*first, *last)}
+    flags = [one for one in flag_parameters(owners) if one.name not in own]
+    parameters = [*first, *flags, *last]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    return command
+
+
 def flag_parameters(owners: Iterable[Owner]) -> list[inspect.Parameter]:
     """A parameter for each flag; owners that have the same flag share it."""
     shared: dict[str, list[tuple[Owner, Setting]]] = {}
@@ -42,94 +66,74 @@ def flag_parameters(owners: Iterable[Owner]) -> list[inspect.Parameter]:
     return [_parameter(flag, found) for flag, found in shared.items()]
 
 
-def variable(flag: str) -> str:
-    """The name of the parameter that holds a flag's value."""
-    return flag.replace("-", "_")
-
-
-def parameter(name: str, kind: Any, default: Any, option: Any) -> inspect.Parameter:
-    """A parameter of a command."""
-    annotation = Annotated[kind, option]
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-    )
-
-
-def with_parameters(
-    command: Callable[..., None], parameters: list[inspect.Parameter]
-) -> Callable[..., None]:
-    """The command, with these for its signature; Typer reads flags from there."""
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in parameters}
-    return command
-
-
 def _parameter(flag: str, found: list[tuple[Owner, Setting]]) -> inspect.Parameter:
-    owner, setting = next(((o, s) for o, s in found if not o.hidden), found[0])
-    kind, names = _typer_type(setting, found), _names(flag, setting)
-    read = reader(setting)
-    takes_text = kind is str and read is not None
+    shown = [(owner, setting) for owner, setting in found if not owner.hidden] or found
+    owner, setting = shown[0]
     option = typer.Option(
-        *names,
-        help=setting.help,
-        show_default=shown_default(setting),
-        metavar=setting.metavar or _metavar(setting),
-        rich_help_panel=owner.panel,
+        f"--{flag}/--no-{flag}" if _is_switch(setting) else f"--{flag}",
+        help=help_text(setting.help, shown_default(setting)),
+        show_default=False,
+        metavar=_metavar(setting),
+        rich_help_panel=owner.panel or None,
         hidden=owner.hidden,
-        parser=_checked(read) if takes_text and read is not None else None,
+        autocompletion=completions(flag),
     )
-    return parameter(variable(flag), kind | None, None, option)
+    kind = _typer_type([each for _, each in shown])
+    return inspect.Parameter(
+        flag.replace("-", "_"),
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[kind | None, option],
+    )
 
 
-def _checked(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A reader whose complaints Typer shows as they are."""
-
-    def parse(text: Any) -> Any:
-        try:
-            return read(text) if isinstance(text, str) else text
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from error
-
-    return parse
-
-
-def _typer_type(setting: Setting, found: list[tuple[Owner, Setting]]) -> Any:
-    if is_named(setting):
+def _typer_type(settings: Sequence[Setting]) -> Any:
+    """What Typer reads; all else is a text that `read_given` reads once its owner is known."""
+    if is_named(settings[0]):
         return list[str]
-    if setting.choices:
-        choices = [value for _, each in found for value in each.choices]
+    if all(setting.choices for setting in settings):
+        choices = [value for setting in settings for value in setting.choices]
         return Literal[tuple(dict.fromkeys(choices))]
-    kinds = kinds_of(setting.kind)
-    if bool in kinds:
+    if _is_switch(settings[0]):
         return bool
-    return float if kinds == (float,) else str
+    return float if kinds_of(settings[0].kind) == (float,) else str
 
 
-def _names(flag: str, setting: Setting) -> list[str]:
-    if bool in kinds_of(setting.kind) and setting.default is not False:
-        return [f"--{flag}/--no-{flag}"]
-    return [f"--{flag}"]
+def _is_switch(setting: Setting) -> bool:
+    return kinds_of(setting.kind) == (bool,)
 
 
 def _metavar(setting: Setting) -> str | None:
+    """What a value is called in help; None for choices that only Typer would list there."""
+    if setting.choices:
+        told = all(str(choice) in setting.help for choice in setting.choices)
+        return setting.metavar if told and setting.metavar else None
+    if setting.metavar:
+        return setting.metavar
+    if _is_switch(setting):
+        return ""
     if is_named(setting):
         return "NAME=VALUE"
-    if int in kinds_of(setting.kind):
+    kinds = kinds_of(setting.kind)
+    if int in kinds:
         return "N"
-    return "LIST" if reader(setting) is not None else None
+    if float in kinds:
+        return "NUMBER"
+    return "TEXT" if reader(setting) is None else "LIST"
 
 
-def shown_default(setting: Setting) -> str | bool:
-    """What help says about the value that nobody gave."""
+def shown_default(setting: Setting) -> str:
+    """What help says about the value that nobody gave; empty for nothing."""
+    value = setting.default
     if setting.usual:
         return setting.usual
-    if setting.default is None or setting.default in ({}, ()):
-        return False
-    if setting.default is True:
+    if value is None or value is False or value in ({}, ()):
+        return ""
+    if value is True:
         return setting.flag
-    if isinstance(setting.default, tuple):
-        return f"{len(setting.default)} sizes from {setting.default[0]} to {setting.default[-1]}"
-    return False if setting.default is False else str(setting.default)
+    if isinstance(value, tuple | list):
+        return ",".join(map(str, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def option_lines(settings: Iterable[Setting]) -> list[str]:
@@ -138,22 +142,12 @@ def option_lines(settings: Iterable[Setting]) -> list[str]:
 
 
 def _option_line(setting: Setting) -> str:
-    usual = setting.usual or shown_default(setting) or "found by itself"
-    if setting.kind is bool:
-        usual = setting.usual or ("found by itself" if setting.default is None else usual)
-        state = {True: "on", False: "off"}.get(setting.default, usual)
-        return f"--{setting.flag}|--no-{setting.flag}  (default: {state})"
-    takes = (
-        "|".join(map(str, setting.choices))
-        or setting.metavar
-        or _metavar(setting)
-        or _kind(setting)
-    )
-    return f"--{setting.flag} {takes}  (default: {usual})"
-
-
-def _kind(setting: Setting) -> str:
-    return "R" if float in kinds_of(setting.kind) else "TEXT"
+    if _is_switch(setting):
+        states = {True: "on", False: "off"}
+        usual = setting.usual or states.get(setting.default, "found by itself")
+        return f"--{setting.flag}|--no-{setting.flag}  (default: {usual})"
+    takes = "|".join(map(str, setting.choices)) or _metavar(setting)
+    return f"--{setting.flag} {takes}  (default: {shown_default(setting) or 'found by itself'})"
 
 
 def given_values(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from meritnas.cli.chosen import Chosen, arguments_to_complete, find_chosen
+from meritnas.cli.chosen import Chosen, find_chosen, words_to_complete
 from meritnas.cli.commands.columns import columns
 from meritnas.cli.commands.compare import make_compare
 from meritnas.cli.commands.explain import explain
@@ -21,7 +21,6 @@ from meritnas.cli.commands.search import make_search
 from meritnas.cli.commands.show import show
 from meritnas.cli.exit_codes import BAD_INPUT
 from meritnas.cli.messages import say_error
-from meritnas.cli.request import check_flags
 from meritnas.errors import MeritNASError
 from meritnas.version import __version__
 
@@ -31,20 +30,24 @@ _WITH_SETTINGS = ("search", "retrain", "compare")
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command `meritnas`; always ends with SystemExit."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    words = arguments_to_complete() or given
-    chosen = Chosen()
-    if any(word in _WITH_SETTINGS for word in words[:2]):
-        try:
-            chosen = find_chosen(words)
-            check_flags(given, chosen)
-        except MeritNASError as error:
+    words = words_to_complete()
+    try:
+        app = make_app(_chosen(given if words is None else words))
+    except MeritNASError as error:
+        if words is None:
             say_error(str(error))
             raise SystemExit(BAD_INPUT) from error
-    make_app(chosen)(args=given, prog_name="meritnas")
+        app = make_app()  # a line is completed as far as it can be understood
+    app(args=given, prog_name="meritnas")
 
 
-def make_app(chosen: Chosen) -> typer.Typer:
-    """All commands together, with the flags that the space and the strategy have."""
+def _chosen(words: Sequence[str]) -> Chosen:
+    command = next((word for word in words if not word.startswith("-")), "")
+    return find_chosen(words) if command in _WITH_SETTINGS else Chosen()
+
+
+def make_app(chosen: Chosen = Chosen()) -> typer.Typer:  # noqa: B008
+    """All commands together; help shows the flags that the space and the strategy have."""
     app = typer.Typer(
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -67,7 +70,13 @@ def make_app(chosen: Chosen) -> typer.Typer:
 def _about(
     version: Annotated[
         bool,
-        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
+        typer.Option(
+            "--version",
+            help="Show the version.",
+            callback=_show_version,
+            is_eager=True,
+            metavar="",
+        ),
     ] = False,
 ) -> None:
     """Neural networks for your tables, images, texts and modalities that keep your limits."""

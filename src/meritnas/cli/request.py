@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from meritnas.cli.chosen import Chosen
+from meritnas.cli.chosen import Chosen, name_of
+from meritnas.cli.config_values import values_of
 from meritnas.cli.flags import Owner
-from meritnas.cli.values import read_from_file
+from meritnas.cli.values import read_given
 from meritnas.data.kind import DataKind
 from meritnas.data.kinds import KINDS, kind_named, recognise, refuse_foreign
 from meritnas.errors import UsageError
@@ -18,7 +19,6 @@ from meritnas.settings.limits import Limits
 from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.training import Retraining, Training
 from meritnas.strategy import catalogue as strategies
-from meritnas.wording import did_you_mean
 
 _PARTS: Mapping[str, type[Any]] = {
     "limits": Limits,
@@ -28,14 +28,7 @@ _PARTS: Mapping[str, type[Any]] = {
 }
 """Sections of a config file, and parts of a request, that are the same for all data."""
 
-_PANELS = {
-    "limits": None,
-    "training": "Training",
-    "retraining": "Training",
-    "run": "Run",
-}
-TOP = ("data", "target", "out")
-"""What a config file has beside the settings."""
+_PANELS = {"training": "Training", "retraining": "Training", "run": "Run"}
 
 
 @dataclass(frozen=True)
@@ -61,54 +54,60 @@ def simple_settings() -> tuple[Setting, ...]:
 
 
 def owners(chosen: Chosen) -> list[Owner]:
-    """All settings classes whose flags a command line may have."""
-    found = [Owner("limits", "", _PANELS["limits"] or "", settings_of(Limits))]
-    found += [Owner("request", "", "", simple_settings())]
-    found += _space_owners(chosen)
-    found += _strategy_owners(chosen)
-    found += _reading_owners(chosen)
-    found += [
-        Owner(role, "", _PANELS[role] or "", settings_of(part))
-        for role, part in _PARTS.items()
-        if role != "limits"
+    """All settings classes whose flags a command line may have.
+
+    Help shows those of the space and the strategy that were named; the others are there so that
+    the library can say what they are for.
+    """
+    return [
+        Owner("limits", "", "", settings_of(Limits)),
+        Owner("request", "", "", simple_settings()),
+        *_space_owners(chosen),
+        *_strategy_owners(chosen),
+        *_reading_owners(chosen),
+        *(Owner(role, "", panel, settings_of(_PARTS[role])) for role, panel in _PANELS.items()),
     ]
-    return found
 
 
 def _space_owners(chosen: Chosen) -> list[Owner]:
-    names = [chosen.space] if chosen.space else [kind.space for kind in KINDS if kind.by_looks]
-    return [Owner("space", name, f"Space {name}", spaces.options_of(name)) for name in names]
+    """Of the space that was named, or of those that suit data by its looks."""
+    shown = [chosen.space] if chosen.space else [kind.space for kind in KINDS if kind.by_looks]
+    return _shown_first("space", shown, spaces.space_specs(), spaces.options_of)
 
 
 def _strategy_owners(chosen: Chosen) -> list[Owner]:
-    """Of the strategy that was named; else of the usual ones, which help does not show."""
-    if chosen.strategies:
-        return [_common(chosen.strategies)]
-    if chosen.strategy:
-        own = strategies.options_of(chosen.strategy)
-        return [Owner("strategy", chosen.strategy, f"Strategy {chosen.strategy}", own)]
-    names = dict.fromkeys(kind.strategy for kind in KINDS)
-    return [Owner("strategy", n, "Strategy", strategies.options_of(n), hidden=True) for n in names]
+    """Of the strategy that was named, or what all strategies of a comparison have."""
+    shown = [chosen.strategy] if chosen.strategy and not chosen.strategies else []
+    found = _shown_first("strategy", shown, strategies.strategy_specs(), strategies.options_of)
+    return [*([_common(chosen.strategies)] if chosen.strategies else []), *found]
+
+
+def _shown_first(
+    role: str,
+    shown: Sequence[str],
+    known: Iterable[str],
+    options_of: Callable[[str], tuple[Setting, ...]],
+) -> list[Owner]:
+    own = [Owner(role, name, f"{role.capitalize()} {name}", options_of(name)) for name in shown]
+    others = [Owner(role, n, "", options_of(n), hidden=True) for n in known if n not in shown]
+    return own + others
 
 
 def _common(listed: Iterable[str]) -> Owner:
     """The options that all strategies of a comparison have."""
-    own = [strategies.options_of(text.partition("(")[0]) for text in listed]
+    own = [strategies.options_of(name_of(text)) for text in listed]
     shared = set.intersection(*({s.name for s in each} for each in own))
     return Owner("strategy", "", "All strategies", tuple(s for s in own[0] if s.name in shared))
 
 
 def _reading_owners(chosen: Chosen) -> list[Owner]:
-    kinds = [kind for kind in KINDS if _may_be(kind, chosen)]
-    return [
-        Owner("reading", kind.name, f"Reading {kind.many}", settings_of(kind.reading))
-        for kind in kinds
-    ]
-
-
-def _may_be(kind: DataKind, chosen: Chosen) -> bool:
     wanted = wanted_kind(chosen)
-    return kind.by_looks if wanted is None else kind.name == wanted
+    shown = [k for k in KINDS if (k.by_looks if wanted is None else k.name == wanted)]
+    others = [kind for kind in KINDS if kind not in shown]
+    return [
+        Owner("reading", k.name, f"Reading {k.many}", settings_of(k.reading), k in others)
+        for k in (*shown, *others)
+    ]
 
 
 def wanted_kind(chosen: Chosen) -> str | None:
@@ -133,89 +132,53 @@ def assemble(chosen: Chosen, given: Mapping[str, Any], data: str) -> Request:
         "strategy": strategies.options_of(strategy),
         "reading": settings_of(kind.reading),
     }
-    found = _from_file(chosen.config, known)
+    found = values_of(chosen.config, known, {"space": space, "strategy": strategy})
     for flag, value in given.items():
         if flag in ("space", "strategy"):
             continue
         place = _place(flag, known)
         if place is None:
-            raise _refused(flag, value, chosen, kind, strategy)
-        found[place[0]][place[1]] = value
+            raise _refused(flag, kind, space, strategy)
+        role, setting = place
+        found[role][setting.name] = read_given(setting, value)
     parts = {role: part(**found[role]) for role, part in _PARTS.items()}
     return Request(
-        **{**found["request"], "space": spaces.space_spec(space, found["space"])},
+        **found["request"],
+        space=spaces.space_spec(space, found["space"]),
         strategy=strategies.strategy_spec(strategy, found["strategy"]),
         reading=kind.reading(**found["reading"]),
         **parts,
     )
 
 
-def _place(flag: str, known: Mapping[str, Iterable[Setting]]) -> tuple[str, str] | None:
+def _place(flag: str, known: Mapping[str, Iterable[Setting]]) -> tuple[str, Setting] | None:
     for role, settings in known.items():
         for setting in settings:
             if setting.flag == flag and not setting.hidden:
-                return role, setting.name
+                return role, setting
     return None
 
 
-def _refused(flag: str, value: Any, chosen: Chosen, kind: DataKind, strategy: str) -> UsageError:
-    """What to say about a flag that belongs to other data, or to another strategy."""
-    name = flag.replace("-", "_")
-    for owner in owners(chosen):
-        if owner.role == "space" and _place(flag, {"": owner.settings}):
-            other = kind_named(spaces.data_of(owner.name))
-            return UsageError(f"{name} is for {other.elsewhere}, and {kind.this}; leave it out")
+def _refused(flag: str, kind: DataKind, space: str, strategy: str) -> UsageError:
+    """What to say about a flag that belongs to other data, to another space or strategy."""
+    having = [
+        spec for spec in spaces.space_specs().values() if _place(flag, {"": settings_of(spec)})
+    ]
+    if any(spec.data == kind.name for spec in having):
+        return _complaint(spaces.space_spec, space, {flag.replace("-", "_"): None})
+    if having:
+        other, name = kind_named(having[0].data), flag.replace("-", "_")
+        return UsageError(f"{name} is for {other.elsewhere}, and {kind.this}; leave it out")
+    for other_kind in KINDS:
+        place = _place(flag, {"": settings_of(other_kind.reading)})
+        if place is not None:
+            return _complaint(refuse_foreign, kind, {place[1].name: True})
+    return _complaint(strategies.strategy_spec, strategy, {flag.replace("-", "_"): None})
+
+
+def _complaint(check: Callable[..., Any], *given: Any) -> UsageError:
     try:
-        refuse_foreign(kind, {name: value})
-        strategies.strategy_spec(strategy, {name: value})
+        check(*given)
     except UsageError as error:
         return error
-    return UsageError(f"no flag --{flag} here; see --help")
-
-
-def _from_file(
-    config: Mapping[str, Any], known: Mapping[str, Iterable[Setting]]
-) -> dict[str, dict[str, Any]]:
-    """The values of a config file by role; complains about names that are none."""
-    found: dict[str, dict[str, Any]] = {role: {} for role in known}
-    limits = {field.name for field in fields(Limits)}
-    for name, value in config.items():
-        if name in TOP:
-            continue
-        if isinstance(value, Mapping) and name in known and name != "request":
-            for option, own in value.items():
-                if not (option == "name" and name in ("space", "strategy")):
-                    found[name][option] = _read(name, option, own, known[name])
-        elif name not in ("space", "strategy"):
-            role = "limits" if name in limits else "request"
-            found[role][name] = _read("", name, value, known[role])
-    return found
-
-
-def _read(section: str, name: str, value: Any, settings: Iterable[Setting]) -> Any:
-    by_name = {setting.name: setting for setting in settings if not setting.hidden}
-    if name not in by_name:
-        where = f" in [{section}]" if section else ""
-        names = (*by_name, *(() if section else (*TOP, *_PARTS, "space", "strategy", "reading")))
-        raise UsageError(
-            f"the config file has no setting '{name}'{where};{did_you_mean(name, names)} there "
-            f"are {', '.join(names) or 'none'}"
-        )
-    return read_from_file(by_name[name], value)
-
-
-def check_flags(arguments: Iterable[str], chosen: Chosen) -> None:
-    """Complain, before Typer does, about a flag of another strategy or space than the one named."""
-    known = {setting.flag for owner in owners(chosen) for setting in owner.settings}
-    for argument in arguments:
-        flag = argument.removeprefix("--").partition("=")[0].removeprefix("no-")
-        if not argument.startswith("--") or flag in known:
-            continue
-        if chosen.strategy and _has(strategies.strategy_specs(), flag):
-            strategies.strategy_spec(chosen.strategy, {flag.replace("-", "_"): None})
-        if chosen.space and _has(spaces.space_specs(), flag):
-            spaces.space_spec(chosen.space, {flag.replace("-", "_"): None})
-
-
-def _has(specs: Mapping[str, type[Any]], flag: str) -> bool:
-    return any(s.flag == flag for spec in specs.values() for s in settings_of(spec))
+    raise AssertionError(f"nothing is wrong with {given}")

@@ -12,6 +12,17 @@ from meritnas.settings.fields import Setting
 
 _COUNT = re.compile(r"([+-]?\d[\d_,]*(?:\.\d+)?)\s*([kKmMgG]?)")
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+_IN_WORDS: Mapping[Any, tuple[type | tuple[type, ...], str]] = {
+    bool: (bool, "true or false"),
+    int: ((int, float), "a whole number"),  # settings refuse 2.5 by themselves
+    float: ((int, float), "a number"),
+    str: (str, "a text"),
+    Sequence: (tuple, "a list"),
+    tuple: (tuple, "a list"),
+    Mapping: (dict, "a table of names and values"),
+    dict: (dict, "a table of names and values"),
+}
+"""Type of a setting -> what a config file may have for it, and what that is called."""
 
 
 def parse_count(text: str) -> int:
@@ -89,24 +100,81 @@ def is_named(setting: Setting) -> bool:
 
 def reader(setting: Setting) -> Callable[[Any], Any] | None:
     """What makes a setting's value of the text, or the texts, that a user wrote; None for none."""
-    origins = [get_origin(kind) or kind for kind in kinds_of(setting.kind)]
+    kinds = kinds_of(setting.kind)
+    origins = [get_origin(kind) or kind for kind in kinds]
     if is_named(setting):
         if len(origins) > 1:
             return parse_modalities
         return lambda given: parse_named(given, f"--{setting.flag}")
     if int in origins:
         return parse_count
-    return parse_widths if tuple in origins or Sequence in origins else None
+    if tuple not in origins and list not in origins and Sequence not in origins:
+        return None
+    parts = get_args(kinds[0])
+    of_numbers = not parts or parts[0] is int
+    return parse_widths if of_numbers else lambda text: _parse_items(text, parts[0])
+
+
+def _parse_items(text: str, kind: Any) -> tuple[Any, ...]:
+    """A list of a strategy or a space of a user's own: numbers or texts, at commas."""
+    items = [part.strip() for part in text.split(",")]
+    return tuple(float(part) if kind is float else part for part in items)
+
+
+def read_given(setting: Setting, given: Any) -> Any:
+    """The value of what a user wrote after a flag, as far as Typer has not read it already."""
+    read = reader(setting)
+    if read is None or not isinstance(given, str | list):
+        return given
+    try:
+        return read(given)
+    except UsageError:
+        raise
+    except ValueError as error:
+        raise UsageError(f"{called(setting)}: {error}") from error
+
+
+def read_text(setting: Setting, text: str) -> Any:
+    """The value of a text where Typer has read nothing: `tabnas(samples=4)`."""
+    kinds = kinds_of(setting.kind)
+    if kinds == (bool,):
+        if text not in ("true", "false"):
+            raise UsageError(f"{called(setting)} must be true or false, got '{text}'")
+        return text == "true"
+    if kinds != (float,):
+        return read_given(setting, [text] if is_named(setting) else text)
+    try:
+        return float(text)
+    except ValueError as error:
+        raise UsageError(f"{called(setting)} must be a number, got '{text}'") from error
 
 
 def read_from_file(setting: Setting, value: Any) -> Any:
     """A value of a config file, where numbers may be written like on the command line."""
-    read = reader(setting)
-    if not isinstance(value, str) or read is None or is_named(setting):
-        return value
-    try:
-        return read(value)
-    except ValueError as error:
-        if isinstance(error, UsageError):
-            raise
-        raise UsageError(f"{setting.name}: {error}") from error
+    if isinstance(value, str) and reader(setting) is not None and not is_named(setting):
+        return read_given(setting, value)
+    found = _tuples(value) if isinstance(value, list) else value
+    if setting.choices:
+        if found not in setting.choices:
+            choices = ", ".join(map(str, setting.choices))
+            raise UsageError(f"{called(setting)} must be one of {choices}, got {value!r}")
+        return found
+    known = [_IN_WORDS.get(get_origin(kind) or kind) for kind in kinds_of(setting.kind)]
+    takes = [each for each in known if each is not None]
+    if takes and None not in known and not any(_fits(found, types) for types, _ in takes):
+        words = " or ".join(dict.fromkeys(name for _, name in takes))
+        raise UsageError(f"{called(setting)} must be {words}, got {value!r}")
+    return found
+
+
+def _fits(value: Any, types: type | tuple[type, ...]) -> bool:
+    return isinstance(value, types) and (types is bool or not isinstance(value, bool))
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def called(setting: Setting) -> str:
+    """A setting in messages: as its flag, with underscores, as the library writes names."""
+    return setting.flag.replace("-", "_")

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
+from meritnas.cli.help_text import switch
 from meritnas.errors import DataError, UsageError
 from meritnas.report.terminal.columns_table import columns_table
 
@@ -31,7 +32,7 @@ def columns(
     ],
     target: opt.Target = None,
     skip_bad_rows: opt.SkipBadRows = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: Annotated[bool, switch("--json", "One JSON object.")] = False,
 ) -> None:
     """Show what is made of each column: a number, a date, a category, or nothing.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,14 +12,16 @@ import typer
 from rich.console import Console
 
 from meritnas.cli import arguments as arg
-from meritnas.cli.chosen import Chosen, split_strategies
+from meritnas.cli.chosen import Chosen, name_of, split_strategies
 from meritnas.cli.commands.search import asked_for
 from meritnas.cli.exit_codes import plain_outcome
-from meritnas.cli.flags import Owner, flag_parameters, given_values, with_parameters
+from meritnas.cli.flags import Owner, given_values, with_parameters
+from meritnas.cli.help_text import help_text
 from meritnas.cli.messages import say
+from meritnas.cli.names import listed_strategies
 from meritnas.cli.progress.listener import Listener
 from meritnas.cli.request import owners
-from meritnas.cli.values import reader
+from meritnas.cli.values import read_given, read_text
 from meritnas.errors import UsageError
 from meritnas.settings.spec import StrategySpec
 from meritnas.strategy.catalogue import options_of, strategy_spec
@@ -33,15 +35,19 @@ Strategies = Annotated[
         help="Their names, separated by commas; options in parentheses: "
         "tabnas,tabnas(sampling=rejection),random.",
         metavar="NAME,NAME,...",
+        autocompletion=listed_strategies,
     ),
 ]
-Seeds = Annotated[int, typer.Option(help="How often each is run: seeds 0, 1, ...")]
+Seeds = Annotated[int, typer.Option(metavar="N", help="How often each is run: seeds 0, 1, ...")]
 Out = Annotated[
     Path | None,
     typer.Option(
-        help="The folder for all runs; the same command goes on with what is in it.",
-        show_default="runs/DATA-compare",
+        help=help_text(
+            "The folder for all runs; the same command goes on with what is in it.",
+            "runs/DATA-compare",
+        ),
         metavar="DIR",
+        rich_help_panel="Run",
     ),
 ]
 
@@ -72,10 +78,9 @@ def make_compare(chosen: Chosen) -> Callable[..., None]:
             given = given_values({**settings, "data": data, "target": target})
             if data is None and "data" not in chosen.config:
                 raise UsageError("name data to compare on, for example: meritnas compare digits")
-            listed = split_strategies(strategies)
-            for_all = _taken_out(given, listed)
-            specs = [read_strategy(text, for_all) for text in listed]
-            asked = asked_for(replace(chosen, strategy=None), given)
+            for_all = _taken_out(given, chosen)
+            specs = [read_strategy(text, for_all) for text in split_strategies(strategies)]
+            asked = asked_for(_for_all(chosen), given)
             folder = out or Path(asked.out or Path("runs") / f"{Path(asked.data).stem}-compare")
 
             from meritnas.comparison.comparison import compare_requests  # here: it takes torch
@@ -95,12 +100,14 @@ def make_compare(chosen: Chosen) -> Callable[..., None]:
     return with_parameters(
         compare,
         [
-            arg.own_parameter("strategies", Strategies, ...),
-            arg.own_parameter("seeds", Seeds, 3),
-            arg.own_parameter("out", Out),
             arg.own_parameter("data", arg.Data),
             arg.own_parameter("target", arg.Target),
-            *flag_parameters(map(_alike, owners(chosen))),
+            arg.own_parameter("strategies", Strategies, ...),
+            arg.own_parameter("seeds", Seeds, 3),
+        ],
+        map(_alike, owners(chosen)),
+        [
+            arg.own_parameter("out", Out),
             arg.own_parameter("config", arg.Config),
             arg.own_parameter("quiet", arg.Quiet, False),
             arg.own_parameter("as_json", arg.AsJson, False),
@@ -108,38 +115,46 @@ def make_compare(chosen: Chosen) -> Callable[..., None]:
     )
 
 
-def read_strategy(text: str, for_all: dict[str, Any]) -> StrategySpec:
-    """A strategy as users write it: `tabnas`, or `tabnas(sampling=rejection,samples=4)`."""
-    name, mark, rest = text.partition("(")
+def read_strategy(text: str, for_all: Mapping[str, Any]) -> StrategySpec:
+    """A strategy as users write it: `tabnas`, or `tabnas(sampling=rejection,samples=4)`.
+
+    Args:
+        text: what they wrote.
+        for_all: flag -> value, for all strategies alike.
+    """
+    name, (_, mark, rest) = name_of(text), text.partition("(")
     if mark and not rest.endswith(")"):
         raise UsageError(f"options of a strategy stand in parentheses, as in a(b=c); got '{text}'")
-    settings = {setting.name: setting for setting in options_of(name)}
-    options = dict(for_all)
+    own = options_of(name)
+    by_flag = {setting.flag: setting for setting in own}
+    options = {
+        by_flag[flag].name if flag in by_flag else flag.replace("-", "_"): (
+            read_given(by_flag[flag], value) if flag in by_flag else value
+        )
+        for flag, value in for_all.items()
+    }
+    by_name = {setting.name: setting for setting in own}
     for part in filter(None, rest.removesuffix(")").split(",")):
         option, sign, value = (piece.strip() for piece in part.partition("="))
         if not sign:
             raise UsageError(f"an option of a strategy is written name=value; got '{part.strip()}'")
         option = option.replace("-", "_")
-        setting = settings.get(option)
-        options[option] = value if setting is None else _value(setting.kind, reader(setting), value)
+        options[option] = read_text(by_name[option], value) if option in by_name else value
     return strategy_spec(name, options)
 
 
-def _value(kind: Any, read: Callable[[Any], Any] | None, text: str) -> Any:
-    if kind is bool:
-        if text not in ("true", "false"):
-            raise UsageError(f"write true or false, got '{text}'")
-        return text == "true"
-    try:
-        return read(text) if read is not None else float(text) if kind is float else text
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+def _taken_out(given: dict[str, Any], chosen: Chosen) -> dict[str, Any]:
+    """The flags that are options of strategies; they are no longer among those given."""
+    found = owners(chosen)
+    flags = {s.flag for owner in found if owner.role == "strategy" for s in owner.settings}
+    others = {s.flag for owner in found if owner.role != "strategy" for s in owner.settings}
+    return {flag: given.pop(flag) for flag in list(given) if flag in flags - others}
 
 
-def _taken_out(given: dict[str, Any], listed: tuple[str, ...]) -> dict[str, Any]:
-    """The flags that are options of all strategies; they are no longer among those given."""
-    names = {s.flag: s.name for text in listed for s in options_of(text.partition("(")[0])}
-    return {names[flag]: given.pop(flag) for flag in list(given) if flag in names}
+def _for_all(chosen: Chosen) -> Chosen:
+    """Without what every run of a comparison has of its own, also in the config file."""
+    config = {name: value for name, value in chosen.config.items() if name not in _NOT_ALIKE}
+    return replace(chosen, strategy=None, config=config)
 
 
 def _alike(owner: Owner) -> Owner:

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
+from meritnas.cli.help_text import help_text, switch
 from meritnas.cli.messages import say
 from meritnas.cli.progress.waiting import Waiting
 from meritnas.errors import UsageError
@@ -29,7 +30,7 @@ def explain(
     run: opt.Run,
     modalities: Annotated[
         bool,
-        typer.Option("--modalities", help="What each modality is worth (runs of --space fusion)."),
+        switch("--modalities", "What each modality is worth (runs of --space fusion)."),
     ] = False,
     noise: Annotated[
         Noise | None,
@@ -41,10 +42,11 @@ def explain(
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Of noise and intervals of modalities.", show_default="0")
+        int | None,
+        typer.Option(metavar="N", help=help_text("Of noise and intervals of modalities.", "0")),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    quiet: Annotated[bool, switch("--quiet", "No progress.")] = False,
+    as_json: Annotated[bool, switch("--json", "One JSON object.")] = False,
 ) -> None:
     """Show what each part of a run's network is worth, and what else was close.
 

@@ -10,6 +10,7 @@ import typer
 
 from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
+from meritnas.cli.help_text import help_text, switch
 
 
 def export(
@@ -19,18 +20,14 @@ def export(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="A folder for the files.", show_default="RUN/export"),
+        typer.Option(metavar="DIR", help=help_text("A folder for the files.", "RUN/export")),
     ] = None,
     network: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT", help="Another network of the run's trade-off curve.", show_default=""
-        ),
+        typer.Option(metavar="TEXT", help="Another network of the run's trade-off curve."),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace files that are there already.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    force: Annotated[bool, switch("--force", "Replace files that are there already.")] = False,
+    as_json: Annotated[bool, switch("--json", "One JSON object.")] = False,
 ) -> None:
     """Write a run's network in a form that needs no MeritNAS: ONNX, torch.export or Python.
 

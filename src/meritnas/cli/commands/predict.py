@@ -11,6 +11,7 @@ import typer
 
 from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
+from meritnas.cli.help_text import help_text, switch
 from meritnas.cli.messages import say
 from meritnas.errors import DataError, StoreError, UsageError
 from meritnas.report.names import metric_name
@@ -40,35 +41,32 @@ def predict(
     ] = None,
     prompt: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="What a language model goes on with.", show_default=""),
+        typer.Option(metavar="TEXT", help="What a language model goes on with."),
     ] = None,
     words: Annotated[
-        int | None, typer.Option(help="How many words it adds.", show_default="50")
+        int | None, typer.Option(metavar="N", help=help_text("How many words it adds.", "50"))
     ] = None,
     temperature: Annotated[
         float | None,
         typer.Option(
-            help="Below 1 for likely words, above 1 for surprising ones.", show_default="1"
+            metavar="NUMBER",
+            help=help_text("Below 1 for likely words, above 1 for surprising ones.", "1"),
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Same seed, same text.", show_default="0")
+        int | None, typer.Option(metavar="N", help=help_text("Same seed, same text.", "0"))
     ] = None,
     network: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT", help="Another network of the run's trade-off curve.", show_default=""
-        ),
+        typer.Option(metavar="TEXT", help="Another network of the run's trade-off curve."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A CSV file.", show_default="standard output"),
+        typer.Option(metavar="FILE", help=help_text("A CSV file.", "standard output")),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the --out file.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No scores, no notes.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object instead of CSV.")
-    ] = False,
+    force: Annotated[bool, switch("--force", "Replace the --out file.")] = False,
+    quiet: Annotated[bool, switch("--quiet", "No scores, no notes.")] = False,
+    as_json: Annotated[bool, switch("--json", "One JSON object instead of CSV.")] = False,
 ) -> None:
     """Predict the target for the rows of a new table, or the class of pictures, as CSV.
 

@@ -9,6 +9,7 @@ import typer
 
 from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
+from meritnas.cli.help_text import help_text, switch
 from meritnas.cli.messages import say
 from meritnas.errors import StoreError
 
@@ -17,9 +18,9 @@ def report(
     run: opt.ShownRun,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="An HTML file.", show_default="RUN/report.html"),
+        typer.Option(metavar="FILE", help=help_text("An HTML file.", "RUN/report.html")),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the --out file.")] = False,
+    force: Annotated[bool, switch("--force", "Replace the --out file.")] = False,
 ) -> None:
     """Write one HTML page about a run, finished or not, to open in a browser.
 

@@ -12,7 +12,8 @@ import typer
 from meritnas.cli import arguments as arg
 from meritnas.cli.chosen import Chosen
 from meritnas.cli.exit_codes import plain_outcome
-from meritnas.cli.flags import Owner, flag_parameters, given_values, with_parameters
+from meritnas.cli.flags import Owner, given_values, with_parameters
+from meritnas.cli.help_text import help_text
 from meritnas.cli.messages import resume_command
 from meritnas.cli.newer_version import tell_newer_version
 from meritnas.cli.print_result import print_result
@@ -41,9 +42,19 @@ Architecture = Annotated[
         "or a genotype of DARTS; it must keep a run's limits.",
     ),
 ]
-Epochs = Annotated[int | None, typer.Option(help="Passes over the data.", show_default="as before")]
+Epochs = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help=help_text("Passes over the data.", "as before; with data as in a search"),
+    ),
+]
 Seeds = Annotated[
-    int | None, typer.Option(help="How often it is trained.", show_default="as before")
+    int | None,
+    typer.Option(
+        metavar="N",
+        help=help_text("How often it is trained.", "as before; with data as in a search"),
+    ),
 ]
 
 
@@ -85,7 +96,9 @@ def make_retrain(chosen: Chosen) -> Callable[..., None]:
             arg.own_parameter("epochs", Epochs),
             arg.own_parameter("seeds", Seeds),
             arg.own_parameter("target", arg.Target),
-            *flag_parameters(map(_without_search, owners(chosen))),
+        ],
+        map(_without_search, owners(chosen)),
+        [
             arg.own_parameter("out", arg.Out),
             arg.own_parameter("quiet", arg.Quiet, False),
             arg.own_parameter("as_json", arg.AsJson, False),

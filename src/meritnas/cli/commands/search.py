@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ import typer
 
 from meritnas.cli import arguments as arg
 from meritnas.cli.chosen import Chosen
+from meritnas.cli.config_values import TOP
 from meritnas.cli.exit_codes import plain_outcome
-from meritnas.cli.flags import flag_parameters, given_values, with_parameters
+from meritnas.cli.flags import given_values, with_parameters
 from meritnas.cli.live import LivePage
 from meritnas.cli.messages import resume_command, say
 from meritnas.cli.print_result import print_result
@@ -39,7 +40,7 @@ def make_search(chosen: Chosen) -> Callable[..., None]:
         **settings: Any,
     ) -> None:
         listener = Listener(quiet=quiet, run=resume)
-        given = given_values({**settings, "data": data, "target": target, "out": out})
+        given = given_values({"data": data, "target": target, **settings, "out": out})
         with plain_outcome(lambda: _way_on(listener.run)):
             if resume is not None:
                 _only_resume({**given, **given_values({"config": config})})
@@ -73,10 +74,9 @@ def make_search(chosen: Chosen) -> Callable[..., None]:
     """
     return with_parameters(
         search,
+        [arg.own_parameter("data", arg.Data), arg.own_parameter("target", arg.Target)],
+        owners(chosen),
         [
-            arg.own_parameter("data", arg.Data),
-            arg.own_parameter("target", arg.Target),
-            *flag_parameters(owners(chosen)),
             arg.own_parameter("out", arg.Out),
             arg.own_parameter("resume", arg.Resume),
             arg.own_parameter("config", arg.Config),
@@ -92,16 +92,22 @@ def make_search(chosen: Chosen) -> Callable[..., None]:
 
 def asked_for(chosen: Chosen, given: dict[str, Any]) -> Asked:
     """What flags and the config file ask for; complains where no data is named."""
-    top = {name: given.pop(name, None) for name in ("data", "target", "out")}
-    top = {name: chosen.config.get(name) if top[name] is None else top[name] for name in top}
-    if top["data"] is None:
+    top = {name: _top(name, given.pop(name, None), chosen.config) for name in TOP}
+    data = top["data"]
+    if data is None:
         raise UsageError(
             "name data to search on, for example: meritnas search sales.csv --target churn "
             "(or continue a run with --resume RUN)"
         )
-    data = str(top["data"])
-    out = None if top["out"] is None else str(top["out"])
-    return Asked(data, top["target"], out, assemble(chosen, given, data))
+    return Asked(data, top["target"], top["out"], assemble(chosen, given, data))
+
+
+def _top(name: str, given: Any, config: Mapping[str, Any]) -> str | None:
+    """The data, the target or the folder, by a flag or else by the config file."""
+    found = config.get(name) if given is None else str(given)
+    if found is None or isinstance(found, str):
+        return found
+    raise UsageError(f"{name} must be a text, got {found!r}")
 
 
 def _hint(chosen: Chosen) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -16,6 +16,13 @@ from meritnas.settings.spec import SpaceSpec
 if TYPE_CHECKING:
     from meritnas.data.columns.inputs import TableInputs
     from meritnas.families.tabular.family import TabularSpace
+
+
+class _NobodyGave(int):
+    """A default that can be told from the same number given by a user."""
+
+
+_LAYERS = _NobodyGave(3)
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,9 @@ class Tabular(SpaceSpec):
     data: ClassVar[str] = "table"
     networks: ClassVar[str] = "networks for tables"
 
-    layers: int = 3
+    layers: int = field(
+        default=_LAYERS, metadata=shown(usual="3, or as many as there are lists of widths")
+    )
     widths: Widths = field(
         default=PAPER_WIDTHS, metadata=shown(metavar="LIST", usual="20 sizes from 8 to 512")
     )
@@ -43,6 +52,8 @@ class Tabular(SpaceSpec):
     )
 
     def __post_init__(self) -> None:
+        if self.layers is _LAYERS and any(isinstance(each, Collection) for each in self.widths):
+            object.__setattr__(self, "layers", len(self.widths))
         super().__post_init__()
         object.__setattr__(self, "widths", checked_widths(self.widths, self.layers))
         for name in ("embedding", "widest"):
