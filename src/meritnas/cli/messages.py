@@ -23,8 +23,6 @@ def resume_command(run: Path | str) -> str:
     return f"meritnas search --resume {shlex.quote(str(run))}"
 
 
-def predict_command(run: Path | str, subject: str) -> str:
-    """What to type to use a run's network on rows, images or words."""
-    others = {"images": "pictures/", "words": '--prompt "It was"', "samples": "new.npz"}
-    given = others.get(subject, "new.csv")
+def predict_command(run: Path | str, given: str) -> str:
+    """What to type to use a run's network on a file, or with a prompt."""
     return f"meritnas predict {shlex.quote(str(run))} {given}"

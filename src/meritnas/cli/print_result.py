@@ -12,7 +12,7 @@ from rich.console import Console
 
 from meritnas.cli.messages import predict_command
 from meritnas.report.terminal.pareto_table import pareto_table
-from meritnas.report.terminal.summary import subject, summary_table
+from meritnas.report.terminal.summary import kind_of_data, summary_table
 
 
 def print_result(summary: Mapping[str, Any], *, as_json: bool) -> None:
@@ -22,16 +22,17 @@ def print_result(summary: Mapping[str, Any], *, as_json: bool) -> None:
         return
     console = Console(highlight=False)
     console.print(summary_table(summary))
-    if summary.get("pareto"):
-        console.print(pareto_table(summary["pareto"]))
+    rows = summary.get("pareto")
+    if rows:
+        console.print(pareto_table(rows))
         figure = Path(summary["run"]) / "pareto.svg"
         if figure.is_file():
             typer.echo(f"figure: {figure}")
-        if subject(summary) == "images":
+        if any(row.get("short", row["architecture"]) != row["architecture"] for row in rows):
             typer.echo(f"their networks in full: {Path(summary['run']) / 'result.json'}")
     page = Path(summary["run"]) / "report.html"
     if page.is_file():
         typer.echo(f"look at it: {page}")
-    command = predict_command(summary["run"], subject(summary))
-    use = "let it write" if subject(summary) == "words" else "predict"
-    typer.echo(f"{use} with: {command}")
+    kind = kind_of_data(summary)
+    command = predict_command(summary["run"], kind.predict_with)
+    typer.echo(f"{'let it write' if kind.writes else 'predict'} with: {command}")

@@ -120,6 +120,14 @@ class DataKind(Protocol):
     """The same in messages about other data: `several modalities (--space fusion)`."""
     this: str
     """In messages: `this is a table`, `these are images`, ..."""
+    rows: str
+    """What is counted: `rows`, `images`, `words`, `samples`."""
+    predict_with: str
+    """What follows `meritnas predict RUN`, for example."""
+    writes: bool = False
+    """Whether its networks write on, instead of answering."""
+    asks_target: bool = True
+    """Whether a user says what is predicted."""
     stored: str
     """As preprocessing.json has it: `image`, `text`, `modalities`; tables have no word there."""
     reading: type[Any]

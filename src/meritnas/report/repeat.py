@@ -8,6 +8,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from meritnas.errors import MeritNASError
+from meritnas.prepare.config import kind_of_run
 from meritnas.prepare.config import settings_of as settings_in
 from meritnas.settings.fields import Setting, settings_of
 from meritnas.settings.limits import Limits
@@ -46,7 +47,7 @@ def repeat_command(config: Mapping[str, Any], given: str | None = None) -> str |
     words = ["meritnas", "search" if given is None else "retrain", str(data["location"])]
     if given is not None:
         words += ["--architecture", given]
-    if data.get("kind", "table") in ("table", "modalities") and data.get("target"):
+    if kind_of_run(config).asks_target and data.get("target"):
         words += ["--target", str(data["target"])]
     for name, flag, value, usual in _all_flags(settings):
         if given is None:

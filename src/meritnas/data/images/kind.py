@@ -26,6 +26,9 @@ class ImageKind(DataKind):
     name = "images"
     many = elsewhere = "images"
     this = "these are images"
+    rows = "images"
+    predict_with = "pictures/"
+    asks_target = False
     stored = "image"
     reading = ImageReading
     refused: Mapping[str, str] = {

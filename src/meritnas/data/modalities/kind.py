@@ -27,6 +27,8 @@ class ModalityKind(DataKind):
     many = "several modalities"
     elsewhere = "several modalities (--space fusion)"
     this = "these are several modalities"
+    rows = "samples"
+    predict_with = "new.npz"
     stored = "modalities"
     reading = ModalityReading
     refused: Mapping[str, str] = {

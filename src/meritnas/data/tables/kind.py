@@ -28,6 +28,8 @@ class TableKind(DataKind):
     name = "table"
     many = elsewhere = "tables"
     this = "this is a table"
+    rows = "rows"
+    predict_with = "new.csv"
     stored = ""
     reading = TableReading
     space = "tabular"

@@ -26,6 +26,10 @@ class TextKind(DataKind):
     name = "text"
     many = elsewhere = "texts"
     this = "this is a text"
+    rows = "words"
+    predict_with = '--prompt "It was"'
+    writes = True
+    asks_target = False
     stored = "text"
     reading = TextReading
     refused: Mapping[str, str] = {

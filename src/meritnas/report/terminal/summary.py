@@ -9,10 +9,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from meritnas.data.kind import DataKind
+from meritnas.data.kinds import kind_named
+from meritnas.families.catalogue import data_of
 from meritnas.report.names import amount_text, cost_name, metric_name
 from meritnas.report.numbers import count_text, duration_text, score_text, share_text
-
-_SUBJECTS = {"table": "rows", "text": "words", "modalities": "samples", "images": "images"}
 
 
 def summary_table(summary: Mapping[str, Any]) -> Table:
@@ -42,13 +43,12 @@ def summary_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [*rows, ("run folder", str(summary.get("run", "?")))]
 
 
-def subject(summary: Mapping[str, Any]) -> str:
-    """What a run was made on: rows, words, samples or images."""
+def kind_of_data(summary: Mapping[str, Any]) -> DataKind:
+    """The kind of data that a run was made on."""
     if "data_kind" in summary:
-        return _SUBJECTS[summary["data_kind"]]
-    # Runs of earlier versions say which space it was only.
-    spaces = {"tabular": "rows", "recurrent": "words", "fusion": "samples"}
-    return spaces.get(summary.get("space", "tabular"), "images")
+        return kind_named(str(summary["data_kind"]))
+    # The first runs say which space it was only.
+    return kind_named(data_of(str(summary.get("space", "tabular"))) or "table")
 
 
 def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -86,7 +86,7 @@ def _score_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         text = score_text(mean, spread)
         if number == 0:
             trainings = f"{seeds} trainings" if seeds > 1 else "1 training"
-            text += f"  (held-out {subject(summary)}, {trainings})"
+            text += f"  (held-out {kind_of_data(summary).rows}, {trainings})"
         rows.append((f"test {metric_name(metric)}", text))
         if number == 0 and seeds > 1 and metric in summary.get("test_best", {}):
             best = score_text(summary["test_best"][metric])
