@@ -23,7 +23,7 @@ from scipy import stats
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, Limit
-from meritnas.errors import InfeasibleError, SpaceError
+from meritnas.errors import InfeasibleError, SpaceError, UsageError
 from meritnas.families.tabular.family import tabular_space
 from meritnas.space.decision import Decision
 from meritnas.space.rule import Levels
@@ -385,5 +385,7 @@ def test_a_limit_beyond_all_networks_is_exact(most: int) -> None:
     feasible = tabular_space(64, 10).feasible(max_params=most, max_flops=most)
     assert feasible.exact
     assert feasible.count() == 8000
-    with pytest.raises(SpaceError, match="whole number"):
-        tabular_space(64, 10).feasible(max_params=float("inf"))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="max_params must be a whole number, got inf"):
+        tabular_space(64, 10).feasible(max_params=float("inf"))
+    with pytest.raises(SpaceError, match="limit on params must be a whole number, got inf"):
+        tabular_space(64, 10).within({"params": float("inf")})  # type: ignore[dict-item]

@@ -90,8 +90,7 @@ def shortened(words: list[str]) -> list[str]:
     if words[1] not in ("search", "retrain", "compare") or FULL:
         return words
     known = flags_of(click_command(words[1], find_chosen(words)))
-    space = words[words.index("--space") + 1] if "--space" in words else None
-    data = words[2]
+    space, data = find_chosen(words).space, words[2]
     if space is None:
         space = "nasbench201" if data.rstrip("/") in ("mnist5k", "photos") else "table"
     if data == "mnist5k":
@@ -131,9 +130,14 @@ def test_commands_run(
             run_python(words)
             continue
         assert words[0] == "meritnas", line
+        words, file = (words[:-2], words[-1]) if words[-2] == ">" else (words, None)
+        capfd.readouterr()
         with pytest.raises(SystemExit) as ended:
             main(shortened(words)[1:])
-        assert not ended.value.code, f"{line}\n{capfd.readouterr().err}"
+        said = capfd.readouterr()
+        assert not ended.value.code, f"{line}\n{said.err}"
+        if file is not None:
+            Path(file).write_text(said.out)
 
 
 def run_python(words: list[str]) -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from flat_search import search
 from meritnas import InfeasibleError, TableInputs, TabularSpace, UsageError, tabular_space
-from meritnas.families.family import fine_limits
 from meritnas.families.stored_size import BYTES_A_WEIGHT
+from meritnas.settings.limits import Limits
 from meritnas.store.run_store import RunStore
 
 INPUTS = st.builds(
@@ -51,18 +51,19 @@ def test_a_file_has_at_most_the_promised_bytes_and_not_much_less(
 @example(1001)
 @given(st.integers(1, 10**7))
 def test_a_limit_in_users_units_loses_nothing(amount: int) -> None:
-    found = fine_limits(amount / 1000, amount / 1000)
-    assert found == {"size": amount, "latency": amount}
+    limits = Limits(max_size_kb=amount / 1000, max_latency_ms=amount / 1000)
+    assert limits.by_cost() == {"size": amount, "latency": amount}
 
 
 def test_limits_in_users_units_are_rounded_down() -> None:
-    assert fine_limits(1.9999, 0.0019) == {"size": 1999, "latency": 1}
-    assert fine_limits(None, None) == {"size": None, "latency": None}
+    limits = Limits(max_size_kb=1.9999, max_latency_ms=0.0019)
+    assert limits.by_cost() == {"size": 1999, "latency": 1}
+    assert Limits().by_cost() == {}
     for wrong in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(UsageError, match="max_size_kb must be above 0 and finite"):
-            fine_limits(wrong, None)
+            Limits(max_size_kb=wrong)
         with pytest.raises(UsageError, match="max_latency_ms must be above 0 and finite"):
-            fine_limits(None, wrong)
+            Limits(max_latency_ms=wrong)
 
 
 def test_a_space_and_its_parts_agree_on_the_size() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from meritnas.errors import DataError, UsageError
 from meritnas.prepare.config import make_config
 from meritnas.prepare.preparation import prepare, prepare_again
 from meritnas.prepare.settle import settle
+from meritnas.settings.limits import Limits
 from meritnas.settings.request import Request
 from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_store import RunStore
@@ -96,3 +98,11 @@ def test_data_must_be_what_the_run_was_made_on(tmp_path: Path) -> None:
     store = new_run(tmp_path / "table", made)
     with pytest.raises(UsageError, match="made on a table, not on images"):
         prepare_again(made[0], store, images())
+
+
+@pytest.mark.parametrize("limits", [Limits(max_size_kb=9.0), Limits(max_latency_ms=9.0)])
+def test_what_networks_do_not_say_cannot_be_limited(limits: Limits) -> None:
+    (settings, kind, source, outline), _ = case("images")
+    limited = replace(settings, limits=limits.by_cost())
+    with pytest.raises(UsageError, match=r"is for tables; for images limit params or flops"):
+        prepare(limited, kind, source, outline)

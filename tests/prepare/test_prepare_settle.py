@@ -151,8 +151,6 @@ def test_what_is_not_limited_is_no_limit() -> None:
     [
         ({"space": "tabular"}, "use nasbench201 or darts"),
         ({"preset": "slow"}, "preset must be quick or paper, got 'slow'"),
-        ({"limits": Limits(max_size_kb=9)}, "limit params or flops"),
-        ({"limits": Limits(max_latency_ms=9)}, "limit params or flops"),
         ({"strategy": "dart"}, "did you mean 'darts'"),
         ({"run": RunOptions("abacus")}, "device 'abacus' cannot be used here"),
     ],

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, Limit
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.drawing import Drawing
+from meritnas.settings.limits import Limits
 from meritnas.settings.spec import SpaceSpec
 from meritnas.space.architecture import Architecture
 from meritnas.space.space import Space
@@ -161,23 +162,22 @@ class Family(ABC):
         picks = self.space.picks(self.as_architecture(architecture))
         return int(self.costs[name].of(np.array([picks]))[0])
 
-    def feasible(
-        self,
-        *,
-        max_params: int | None = None,
-        max_flops: int | None = None,
-        max_params_paper: int | None = None,
-        max_size_kb: float | None = None,
-        max_latency_ms: float | None = None,
-    ) -> FeasibleSet:
-        """The architectures within these limits; without any, all of them."""
-        asked = {
-            "params": max_params,
-            "flops": max_flops,
-            "params-paper": max_params_paper,
-            **fine_limits(max_size_kb, max_latency_ms),
-        }
-        return self.within({name: most for name, most in asked.items() if most is not None})
+    def feasible(self, *, max_params_paper: int | None = None, **limits: Any) -> FeasibleSet:
+        """The architectures within these limits; without any, all of them.
+
+        Args:
+            max_params_paper: as papers count, which have some parameters left out.
+            limits: `max_params`, `max_flops`, `max_size_kb`, ..., as `Limits` has them.
+        """
+        asked = Limits(**limits).by_cost()
+        if max_params_paper is not None:
+            asked["params-paper"] = max_params_paper
+        return self.within(asked)
+
+    @property
+    def limitable(self) -> tuple[str, ...]:
+        """The costs that can be limited, those that are to be measured first included."""
+        return tuple(self.costs)
 
     def within(self, limits: Mapping[str, int]) -> FeasibleSet:
         """The architectures whose costs are at most these limits, by the cost's name."""
@@ -192,21 +192,6 @@ class Family(ABC):
     def as_architecture(self, architecture: Architecture | str) -> Architecture:
         """An architecture of this space, from one or from its text."""
         return self.parse(architecture) if isinstance(architecture, str) else architecture
-
-
-def fine_limits(max_size_kb: float | None, max_latency_ms: float | None) -> dict[str, int | None]:
-    """Limits in users' units as whole numbers of the costs' units, bytes and microseconds.
-
-    A kilobyte is 1,000 bytes: what keeps this limit keeps it at 1,024 too.
-    """
-    asked = {"size": ("max_size_kb", max_size_kb), "latency": ("max_latency_ms", max_latency_ms)}
-    found: dict[str, int | None] = {}
-    for cost, (name, value) in asked.items():
-        if value is not None and not 0 < value < math.inf:
-            raise UsageError(f"{name} must be above 0 and finite, got {value}")
-        # Rounded first: 1.001 * 1000 is a little less than 1001.
-        found[cost] = None if value is None else int(round(value * 1000, 6))
-    return found
 
 
 def keep(

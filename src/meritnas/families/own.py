@@ -9,10 +9,10 @@ from functools import cache
 from typing import Any, ClassVar, cast
 
 from meritnas.errors import UsageError
-from meritnas.families.presets.images import images_preset, images_recipe
-from meritnas.families.presets.modalities import fusion_recipe, modalities_preset
+from meritnas.families.presets.images import images_recipe
+from meritnas.families.presets.modalities import fusion_recipe
 from meritnas.families.presets.tables import tables_preset
-from meritnas.families.presets.texts import texts_preset, texts_recipe
+from meritnas.families.presets.texts import texts_recipe
 from meritnas.plugins import load_own
 from meritnas.settings.preset import Facts, Preset
 from meritnas.settings.spec import SpaceSpec
@@ -29,17 +29,18 @@ class OwnSpace(SpaceSpec):
 
     make: ClassVar[Callable[..., Any]]
     networks: ClassVar[str] = "networks of your own"
-    costs: ClassVar[tuple[str, ...]] = ("params", "params-paper", "flops", "size", "latency")
     channels_in_parts: ClassVar[bool] = True
 
     def preset(self, name: str | None, facts: Facts, partial_channels: int) -> Preset:
         """What built-in spaces get on such data."""
         if facts.kind == "images":
-            return images_preset(self, images_recipe(name, "darts", facts, partial_channels))
+            return images_recipe(name, "darts", facts, partial_channels).preset(
+                self, finalists=2, threads=None
+            )
         if facts.kind == "text":
-            return texts_preset(self, texts_recipe(name, facts))
+            return texts_recipe(name, facts).preset(self, finalists=2, threads=None)
         if facts.kind == "modalities":
-            return modalities_preset(self, fusion_recipe(name or "quick", facts.rows))
+            return fusion_recipe(name or "quick", facts.rows).preset(self, finalists=3, threads=1)
         return tables_preset(self, name, facts)
 
     def build(self, inputs: Any, outputs: int, limits: Mapping[str, int]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from meritnas.data.bundle import Bundle, Outline
 from meritnas.data.kind import DataKind, Source
 from meritnas.data.kinds import load_again
-from meritnas.errors import DataError
+from meritnas.errors import DataError, UsageError
 from meritnas.families.family import Family
 from meritnas.families.latency import terms_from_json, terms_to_json
 from meritnas.prepare.config import kind_of_run
@@ -65,6 +65,7 @@ def prepare(
     begun = time.perf_counter()
     encoding = choose_encoding(settings, kind, source, outline)
     bundle, family = encode(settings, kind, source, outline, encoding.name)
+    _check_limits(settings, kind, family)
     if "latency" in settings.limits:
         family = family.timed(settings.device)
     return Preparation(
@@ -110,3 +111,13 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: Any) -> Prepa
     facts = kind.facts(source, outline, settings.reading)
     notes = (*source.notes, *outline.notes)
     return Preparation(kind, source.name, bundle, family, encoding, facts, notes)
+
+
+def _check_limits(settings: SearchSettings, kind: DataKind, family: Family) -> None:
+    """Complain about a limit on what the networks of this space do not say."""
+    for cost in settings.limits:
+        if cost not in family.limitable:
+            raise UsageError(
+                f"a limit on {cost} is for tables; for {kind.many} limit "
+                f"{' or '.join(family.limitable)}"
+            )

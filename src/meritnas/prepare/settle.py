@@ -33,7 +33,7 @@ def settle(request: Request, kind: DataKind, facts: Facts) -> SearchSettings:
     reading = request.reading or kind.reading()
     limits = request.limits.by_cost()
     space.check_reading(reading)
-    _check_together(space, strategy, limits, kind)
+    _check_together(space, strategy)
     check_device(request.run.device)
     preset = space.preset(
         request.preset,
@@ -92,14 +92,7 @@ def check_device(device: str) -> None:
         raise UsageError(f"device '{device}' cannot be used here ({reason}); try cpu") from error
 
 
-def _check_together(
-    space: SpaceSpec, strategy: StrategySpec, limits: dict[str, int], kind: DataKind
-) -> None:
-    for cost in limits:
-        if cost not in space.costs:
-            raise UsageError(
-                f"a limit on {cost} is for tables; for {kind.many} limit {' or '.join(space.costs)}"
-            )
+def _check_together(space: SpaceSpec, strategy: StrategySpec) -> None:
     if strategy.partial_channels(space.name) > 1 and not space.channels_in_parts and space.networks:
         raise UsageError(
             f"strategy '{strategy.name}' trains a part of a cell's channels and {space.networks} "

@@ -65,13 +65,11 @@ class SpaceSpec(Spec):
     Attributes of every one of its classes:
         data: the kind of data that its networks read, such as `images`.
         networks: what its networks are called in messages.
-        costs: what can be limited.
         channels_in_parts: whether operations may see a part of the channels (PC-DARTS).
     """
 
     data: ClassVar[str] = ""
     networks: ClassVar[str] = ""
-    costs: ClassVar[tuple[str, ...]] = ("params", "flops")
     channels_in_parts: ClassVar[bool] = False
 
     def preset(self, name: str | None, facts: Facts, partial_channels: int) -> Preset:

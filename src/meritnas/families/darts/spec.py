@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from meritnas.errors import UsageError
 from meritnas.families.cell_sizes import CellSizes
-from meritnas.families.presets.images import ImageRecipe, images_preset, images_recipe
+from meritnas.families.presets.images import ImageRecipe, images_recipe
 from meritnas.settings.fields import shown
 from meritnas.settings.preset import Facts, Preset
 
@@ -46,7 +46,7 @@ class Darts(CellSizes):
         usual = recipe.retrain.auxiliary
         auxiliary = usual if self.auxiliary is None else self.auxiliary
         space = replace(self.sized(recipe), auxiliary=auxiliary)
-        return images_preset(space, recipe, auxiliary)
+        return recipe.preset(space, finalists=2, threads=None, auxiliary=auxiliary)
 
     def build(
         self, inputs: tuple[int, int, int], outputs: int, limits: Mapping[str, int]

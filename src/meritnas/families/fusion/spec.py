@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args
 
 from meritnas.errors import SpaceError, UsageError, whole_number
-from meritnas.families.presets.modalities import fusion_cells, fusion_recipe, modalities_preset
+from meritnas.families.presets.modalities import fusion_cells, fusion_recipe
 from meritnas.plugins import importable_name, is_own, load_own
 from meritnas.settings.fields import shown
 from meritnas.settings.preset import Facts, Preset
@@ -98,7 +98,7 @@ class Fusion(SpaceSpec):
         usual = {"channels": recipe.channels, "length": recipe.length}
         usual["cells"] = fusion_cells(chosen, facts.parts)
         open_sizes = {size: n for size, n in usual.items() if getattr(self, size) is None}
-        return modalities_preset(self.with_options(**open_sizes), recipe)
+        return recipe.preset(self.with_options(**open_sizes), finalists=3, threads=1)
 
     def build(self, inputs: FusionInputs, outputs: int, limits: Mapping[str, int]) -> FusionSpace:
         """Networks for such modalities; pictures have a small backbone unless given another."""

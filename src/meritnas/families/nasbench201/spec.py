@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from meritnas.families.cell_sizes import CellSizes
-from meritnas.families.presets.images import images_preset, images_recipe
+from meritnas.families.presets.images import images_recipe
 from meritnas.settings.preset import Facts, Preset
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Nasbench201(CellSizes):
         """As AdvantageNAS searches and NAS-Bench-201 trains, or quickly."""
         partial = self.partial_channels or partial_channels
         recipe = images_recipe(name, "nasbench201", facts, partial)
-        return images_preset(self.sized(recipe), recipe)
+        return recipe.preset(self.sized(recipe), finalists=2, threads=None)
 
     def build(
         self, inputs: tuple[int, int, int], outputs: int, limits: Mapping[str, int]

@@ -7,36 +7,28 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from meritnas.errors import UsageError, whole_number
+from meritnas.families.presets.recipe import Recipe
 from meritnas.settings.augment import Augment
-from meritnas.settings.preset import Facts, Preset
+from meritnas.settings.preset import Facts
 from meritnas.settings.recipe import TrainRecipe
-from meritnas.settings.spec import SpaceSpec
 
 
 @dataclass(frozen=True)
-class ImageRecipe:
+class ImageRecipe(Recipe):
     """All that a search on images and the training of what it found take.
 
+    The `dropout` of `retrain` is the final rate of drop-path.
+
     Attributes:
-        search: how the supernet is trained.
-        search_epochs: passes of the supernet over its training images.
-        warmup_share: the share of these in which only weights learn.
         supernet_channels: of the supernet's first cells.
         supernet_cells: of the supernet; in each of three stages for `nasbench201`.
-        retrain: how the found network is trained; its `dropout` is the final rate of drop-path.
-        retrain_epochs: passes of the found network.
         channels: of the found network's first cells.
         cells: of the found network; in each of three stages for `nasbench201`.
         partial: K of PC-DARTS: operations of the supernet see 1/K of the channels.
     """
 
-    search: TrainRecipe
-    search_epochs: int
-    warmup_share: float
     supernet_channels: int
     supernet_cells: int
-    retrain: TrainRecipe
-    retrain_epochs: int
     channels: int
     cells: int
     partial: int = 1
@@ -196,25 +188,4 @@ def images_recipe(name: str | None, space: ImageSpace, facts: Facts, partial: in
         colour=channels == 3,
         side=min(sides),
         partial=partial,
-    )
-
-
-def images_preset(space: SpaceSpec, recipe: ImageRecipe, auxiliary: float = 0.0) -> Preset:
-    """All that a search on images takes.
-
-    Args:
-        space: with all its sizes.
-        recipe: how its networks are trained.
-        auxiliary: the weight of the loss of an auxiliary head.
-    """
-    return Preset(
-        space=space,
-        search=replace(recipe.search, auxiliary=0.0, dropout=0.0),
-        search_epochs=recipe.search_epochs,
-        warmup=recipe.warmup_share,
-        retrain=replace(recipe.retrain, auxiliary=auxiliary),
-        retrain_epochs=recipe.retrain_epochs,
-        retrain_seeds=1,
-        finalists=2,
-        threads=None,
     )

@@ -6,30 +6,19 @@ import math
 from dataclasses import dataclass, replace
 
 from meritnas.errors import UsageError
-from meritnas.settings.preset import Preset
+from meritnas.families.presets.recipe import Recipe
 from meritnas.settings.recipe import TrainRecipe, default_batch_size
-from meritnas.settings.spec import SpaceSpec
 
 
 @dataclass(frozen=True)
-class FusionRecipe:
+class FusionRecipe(Recipe):
     """All that a search on several modalities and the training of what it found take.
 
     Attributes:
-        search: how the supernet is trained.
-        search_epochs: passes of the supernet over its training part.
-        warmup_share: the share of these in which only weights learn.
-        retrain: how the found network is trained.
-        retrain_epochs: passes of the found network.
         channels: of every joined state.
         length: positions of every joined state.
     """
 
-    search: TrainRecipe
-    search_epochs: int
-    warmup_share: float
-    retrain: TrainRecipe
-    retrain_epochs: int
     channels: int
     length: int
 
@@ -102,18 +91,3 @@ def fusion_cells(name: str, modalities: int) -> int:
     """
     least, most = _QUICK_CELLS
     return _PAPER_CELLS if name == "paper" else min(max(modalities - 1, least), most)
-
-
-def modalities_preset(space: SpaceSpec, recipe: FusionRecipe) -> Preset:
-    """All that a search on several modalities takes, for a space with all its sizes."""
-    return Preset(
-        space=space,
-        search=replace(recipe.search, dropout=0.0),
-        search_epochs=recipe.search_epochs,
-        warmup=recipe.warmup_share,
-        retrain=recipe.retrain,
-        retrain_epochs=recipe.retrain_epochs,
-        retrain_seeds=1,
-        finalists=3,
-        threads=1,
-    )

@@ -6,29 +6,21 @@ import math
 from dataclasses import dataclass, replace
 
 from meritnas.errors import UsageError
-from meritnas.settings.preset import Facts, Preset
+from meritnas.families.presets.recipe import Recipe
+from meritnas.settings.preset import Facts
 from meritnas.settings.recipe import TrainRecipe
-from meritnas.settings.spec import SpaceSpec
 
 
 @dataclass(frozen=True)
-class TextRecipe:
+class TextRecipe(Recipe):
     """All that a search on a text and the training of what it found take.
 
+    The batch size of `search` is the number of columns.
+
     Attributes:
-        search: how the supernet is trained; its batch size is the number of columns.
-        search_epochs: passes of the supernet over its training text.
-        warmup_share: the share of these in which only weights learn.
-        retrain: how the found network is trained.
-        retrain_epochs: passes of the found network.
         width: of embeddings, state and nodes.
     """
 
-    search: TrainRecipe
-    search_epochs: int
-    warmup_share: float
-    retrain: TrainRecipe
-    retrain_epochs: int
     width: int
 
 
@@ -91,18 +83,3 @@ def text_recipe(name: str, pieces: int) -> TextRecipe:
 def texts_recipe(name: str | None, facts: Facts) -> TextRecipe:
     """The recipe of this name for the text there is; None for the quick one."""
     return text_recipe(name or "quick", facts.rows // facts.window)
-
-
-def texts_preset(space: SpaceSpec, recipe: TextRecipe) -> Preset:
-    """All that a search on a text takes, for a space with all its sizes."""
-    return Preset(
-        space=space,
-        search=replace(recipe.search, dropout=0.0),
-        search_epochs=recipe.search_epochs,
-        warmup=recipe.warmup_share,
-        retrain=recipe.retrain,
-        retrain_epochs=recipe.retrain_epochs,
-        retrain_seeds=1,
-        finalists=2,
-        threads=None,
-    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from meritnas.errors import whole_number
-from meritnas.families.presets.texts import texts_preset, texts_recipe
+from meritnas.families.presets.texts import texts_recipe
 from meritnas.settings.fields import shown
 from meritnas.settings.preset import Facts, Preset
 from meritnas.settings.spec import SpaceSpec
@@ -45,7 +45,7 @@ class Recurrent(SpaceSpec):
         del partial_channels
         recipe = texts_recipe(name, facts)
         width = recipe.width if self.width is None else self.width
-        return texts_preset(replace(self, width=width), recipe)
+        return recipe.preset(replace(self, width=width), finalists=2, threads=None)
 
     def build(self, inputs: Any, outputs: int, limits: Mapping[str, int]) -> RecurrentSpace:
         """Models of so many words; what comes in are words, too."""

@@ -96,6 +96,11 @@ class TabularSpace(Family):
         return costs
 
     @property
+    def limitable(self) -> tuple[str, ...]:
+        """Latency too, which is timed only where it is limited."""
+        return tuple(dict.fromkeys((*self.costs, "latency")))
+
+    @property
     def header_bytes(self) -> int:
         """An upper bound for what a network's file has beside its weights."""
         if self.header is not None:  # of the space that this one is a part of: costs are the same

@@ -39,7 +39,6 @@ class Tabular(SpaceSpec):
     name: ClassVar[str] = "tabular"
     data: ClassVar[str] = "table"
     networks: ClassVar[str] = "networks for tables"
-    costs: ClassVar[tuple[str, ...]] = ("params", "params-paper", "flops", "size", "latency")
 
     layers: int = field(
         default=_LAYERS, metadata=shown(usual="3, or as many as there are lists of widths")
