@@ -106,11 +106,12 @@ def test_every_flag_that_is_not_shown_is_a_setting_of_another_space_or_strategy(
 @pytest.mark.parametrize("space", [None, *space_specs()])
 def test_no_flag_is_there_twice_and_all_have_help(space: str | None) -> None:
     commands: Any = get_command(make_app(Chosen(space, "shapley")))
-    for command in ("search", "retrain", "compare"):
-        params = commands.commands[command].params
+    for command in commands.commands.values():
+        params = command.params
         flags = [flag for param in params for flag in (*param.opts, *param.secondary_opts)]
         assert len(flags) == len(set(flags))
         assert all(param.help for param in params)
+        assert not any(isinstance(param.show_default, str) for param in params)  # "(...)" in help
 
 
 def test_defaults_are_those_of_the_settings() -> None:
