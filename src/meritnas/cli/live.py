@@ -8,7 +8,6 @@ from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from meritnas.errors import MeritNASError, UsageError
@@ -59,12 +58,7 @@ class LivePage:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *others: object) -> None:
         if kind is None and time.monotonic() - self._asked < 2 * SECONDS:
             with self._lock:
                 self._made = (-float("inf"), "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console, RenderableType
@@ -52,15 +51,10 @@ class BarProgress:
         self._wait()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *others: object) -> None:
         if not self._kind:  # nothing was shown but the waiting
             self._bars.remove_task(self._task)
-        if self._all is not None and error is None:
+        if self._all is not None and kind is None:
             self._bars.update(self._all, completed=self._bars.tasks[0].total)
         self._bars.stop()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from meritnas.cli.progress.progress import Event, make_progress
@@ -35,13 +34,8 @@ class Listener:
         self._progress.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._progress.__exit__(kind, error, trace)
+    def __exit__(self, kind: type[BaseException] | None, *others: object) -> None:
+        self._progress.__exit__(kind, *others)
         if self._events is not None:
             self._events.close()
 

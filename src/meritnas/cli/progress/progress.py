@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 from meritnas.report.names import amount_text, cost_name
@@ -18,12 +17,7 @@ class Progress(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, kind: type[BaseException] | None, *others: object) -> None: ...
 
     def show(self, event: Event) -> None:
         """Show an event that has a step and a number of steps."""
@@ -94,12 +88,7 @@ class NoProgress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *others: object) -> None:
         return None
 
     def show(self, event: Event) -> None:

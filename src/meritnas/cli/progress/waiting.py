@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -44,12 +43,7 @@ class Waiting(logging.Handler):
         self._timer.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *others: object) -> None:
         self._timer.cancel()
         self._timer.join()  # so that it does not start a spinner that nobody stops
         _LIBRARY.removeHandler(self)
