@@ -62,21 +62,9 @@ class ModalityExplanation:
 
 
 def explain_modalities(
-    run: str | Path,
-    noise: Noise | Sequence[Noise] = (),
-    data: Any = None,
-    seed: int = 0,
+    run: str | Path, noise: Noise | Sequence[Noise], data: Any, seed: int
 ) -> ModalityExplanation:
-    """Find out what a run's network makes of its modalities; the run keeps the table.
-
-    Scores under noise that were found earlier for the same network stay, unless found anew.
-
-    Args:
-        run: its folder; a search with the space `fusion` that has ended.
-        noise: a kind of noise to try, or several: gaussian, shot, impulse, speckle.
-        data: the data, if the search was started with data in memory.
-        seed: of noise and intervals.
-    """
+    """What a run's network makes of its modalities, as `api.explain_modalities` says; kept."""
     whole_number("seed", seed, 0)
     store = RunStore.open(Path(run))
     if not store.has(_WEIGHTS):
