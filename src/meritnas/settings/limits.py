@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from typing import Any
 
 from meritnas.errors import UsageError, whole_number
@@ -54,8 +55,8 @@ class Limits:
         for name, (cost, unit) in _COSTS.items():
             value = getattr(self, name)
             if value is not None:
-                # Rounded first: 1.001 * 1000 is a little less than 1001.
-                found[cost] = int(round(value * unit, 6)) if unit > 1 else value
+                # As it is written: 1.001 * 1000 of floats is a little less than 1001.
+                found[cost] = int(Decimal(repr(float(value))) * unit) if unit > 1 else value
         return found
 
     @staticmethod
