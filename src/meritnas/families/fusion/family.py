@@ -366,7 +366,7 @@ class FusionSpace(Family):
             unimodal_only=self.unimodal_only,
             new_inputs=self.new_inputs,
             sparsity=self.l1,
-            backbones={self.layout.names[n]: own for n, own in self.backbones},  # type: ignore[misc]
+            backbones={self.layout.names[n]: own for n, own in self.backbones},
         )
 
     def lines(self, architecture: Architecture | str) -> list[str]:

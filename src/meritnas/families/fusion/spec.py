@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args
 
@@ -71,7 +71,7 @@ class Fusion(SpaceSpec):
     unimodal_only: bool = False
     new_inputs: bool = True
     sparsity: float = 0.1
-    backbones: Mapping[str, str] = field(
+    backbones: Mapping[str, str | Callable[[], Any]] = field(
         default_factory=dict, hash=False, metadata=shown(flag="backbone", metavar="NAME=BACKBONE")
     )
 
@@ -106,7 +106,7 @@ class Fusion(SpaceSpec):
 
         del limits
         sizes = {name: getattr(self, name) for name in ("channels", "length", "cells")}
-        given = {name: _backbone(own) for name, own in self.backbones.items()}
+        given = {name: _backbone(str(own)) for name, own in self.backbones.items()}
         return fusion_space(
             inputs.modalities,
             outputs,
