@@ -226,7 +226,11 @@ def test_widths_are_kept_as_tuples() -> None:
     [
         (lambda: Tabular(layers=0), SpaceError, "at least one hidden layer is needed"),
         (lambda: Tabular(widths=(1, 8)), SpaceError, "a layer needs widths of at least 2"),
-        (lambda: Tabular(widths=((4,), (8,))), SpaceError, "for each of 3 layers is needed, got 2"),
+        (
+            lambda: Tabular(layers=4, widths=((4,), (8,))),
+            SpaceError,
+            "for each of 4 layers is needed, got 2",
+        ),
         (lambda: Tabular(embedding=0), UsageError, "embedding must be at least 1, got 0"),
         (lambda: Nasbench201(channels=0), UsageError, "channels must be at least 1, got 0"),
         (lambda: Nasbench201(cells=2.5), UsageError, "cells must be a whole number, got 2.5"),

@@ -101,7 +101,8 @@ def test_every_section_is_seen_and_nothing_is_cut_off(
         assert 0 <= box["left"] < box["right"] <= width, box
     assert seen["page"] <= width  # what is wider scrolls in its own frame
     assert seen["cut"] == []
-    assert seen["smallest"] >= 10  # pixels that a letter is high, with what is above and below it
+    # Pixels that a letter is high, with what is above and below it; browsers round what they scale.
+    assert round(seen["smallest"], 3) >= 10
     assert (brightness(seen["back"]) < 60) == dark
     assert abs(brightness(seen["back"]) - brightness(seen["ink"])) > 150
 
