@@ -96,7 +96,7 @@ def test_help_shows_no_flag_that_is_no_setting(space: str, strategy: str) -> Non
 
 
 def test_every_flag_that_is_not_shown_is_a_setting_of_another_space_or_strategy() -> None:
-    commands: Any = get_command(make_app())
+    commands: Any = get_command(make_app(Chosen()))
     params = {p.name for p in commands.commands["search"].params if getattr(p, "hidden", False)}
     readings = [kind.reading for kind in KINDS]
     owners = (*space_specs().values(), *strategy_specs().values(), *readings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -10,8 +9,6 @@ from typer.main import get_command
 
 from meritnas.cli.chosen import Chosen
 from meritnas.cli.main import make_app
-from meritnas.families.catalogue import space_specs
-from meritnas.strategy.catalogue import strategy_specs
 
 
 def click_command(name: str, chosen: Chosen) -> Any:
@@ -28,13 +25,4 @@ def flags_of(command: Any) -> set[str]:
 @cache
 def all_flags(name: str) -> frozenset[str]:
     """What a command may be given, whichever space and strategy are asked for."""
-    found: set[str] = set()
-    for chosen in _choices():
-        found |= flags_of(click_command(name, chosen))
-    return frozenset(found)
-
-
-def _choices() -> Iterable[Chosen]:
-    yield Chosen()
-    yield from (Chosen(space=space) for space in space_specs())
-    yield from (Chosen(strategy=strategy) for strategy in strategy_specs())
+    return frozenset(flags_of(click_command(name, Chosen())))

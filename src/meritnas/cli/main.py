@@ -21,6 +21,7 @@ from meritnas.cli.commands.search import make_search
 from meritnas.cli.commands.show import show
 from meritnas.cli.exit_codes import BAD_INPUT
 from meritnas.cli.messages import say_error
+from meritnas.cli.request import owners
 from meritnas.errors import MeritNASError
 from meritnas.version import __version__
 
@@ -37,29 +38,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if words is None:
             say_error(str(error))
             raise SystemExit(BAD_INPUT) from error
-        app = make_app()  # a line is completed as far as it can be understood
+        app = make_app(Chosen())  # a line is completed as far as it can be understood
     app(args=given, prog_name="meritnas")
 
 
-def _chosen(words: Sequence[str]) -> Chosen:
+def _chosen(words: Sequence[str]) -> Chosen | None:
     command = next((word for word in words if not word.startswith("-")), "")
-    return find_chosen(words) if command in _WITH_SETTINGS else Chosen()
+    return find_chosen(words) if command in _WITH_SETTINGS else None
 
 
-def make_app(chosen: Chosen = Chosen()) -> typer.Typer:  # noqa: B008
-    """All commands together; help shows the flags that the space and the strategy have."""
+def make_app(chosen: Chosen | None = None) -> typer.Typer:
+    """All commands together; help shows the flags that the space and the strategy have.
+
+    Args:
+        chosen: what decides which flags of settings there are; None where no command needs them.
+    """
+    owned = [] if chosen is None else owners(chosen)
+    named = chosen or Chosen()
     app = typer.Typer(
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_about)
-    app.command()(make_search(chosen))
-    app.command()(make_retrain(chosen))
+    app.command()(make_search(named, owned))
+    app.command()(make_retrain(named, owned))
     app.command()(predict)
     app.command()(columns)
     app.command()(explain)
-    app.command()(make_compare(chosen))
+    app.command()(make_compare(named, owned))
     app.command()(export)
     app.command()(report)
     app.command()(show)

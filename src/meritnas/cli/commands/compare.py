@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +20,6 @@ from meritnas.cli.help_text import help_text
 from meritnas.cli.messages import say
 from meritnas.cli.names import listed_strategies
 from meritnas.cli.progress.listener import Listener
-from meritnas.cli.request import owners
 from meritnas.cli.values import read_given, read_text
 from meritnas.errors import UsageError
 from meritnas.settings.spec import StrategySpec
@@ -52,7 +51,7 @@ Out = Annotated[
 ]
 
 
-def make_compare(chosen: Chosen) -> Callable[..., None]:
+def make_compare(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
     """The command, which takes what `search` takes and runs it several times."""
 
     def compare(
@@ -78,7 +77,7 @@ def make_compare(chosen: Chosen) -> Callable[..., None]:
             given = given_values({**settings, "data": data, "target": target})
             if data is None and "data" not in chosen.config:
                 raise UsageError("name data to compare on, for example: meritnas compare digits")
-            for_all = _taken_out(given, chosen)
+            for_all = _taken_out(given, owned)
             specs = [read_strategy(text, for_all) for text in split_strategies(strategies)]
             asked = asked_for(_for_all(chosen), given)
             folder = out or Path(asked.out or Path("runs") / f"{Path(asked.data).stem}-compare")
@@ -105,7 +104,7 @@ def make_compare(chosen: Chosen) -> Callable[..., None]:
             arg.own_parameter("strategies", Strategies, ...),
             arg.own_parameter("seeds", Seeds, 3),
         ],
-        map(_alike, owners(chosen)),
+        map(_alike, owned),
         [
             arg.own_parameter("out", Out),
             arg.own_parameter("config", arg.Config),
@@ -143,9 +142,8 @@ def read_strategy(text: str, for_all: Mapping[str, Any]) -> StrategySpec:
     return strategy_spec(name, options)
 
 
-def _taken_out(given: dict[str, Any], chosen: Chosen) -> dict[str, Any]:
+def _taken_out(given: dict[str, Any], found: Sequence[Owner]) -> dict[str, Any]:
     """The flags that are options of strategies; they are no longer among those given."""
-    found = owners(chosen)
     flags = {s.flag for owner in found if owner.role == "strategy" for s in owner.settings}
     others = {s.flag for owner in found if owner.role != "strategy" for s in owner.settings}
     return {flag: given.pop(flag) for flag in list(given) if flag in flags - others}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ from meritnas.cli.messages import resume_command
 from meritnas.cli.newer_version import tell_newer_version
 from meritnas.cli.print_result import print_result
 from meritnas.cli.progress.listener import Listener
-from meritnas.cli.request import assemble, owners
+from meritnas.cli.request import assemble
 from meritnas.errors import UsageError
 
 _SEARCHES_ONLY = ("strategy", "pareto", "epochs", "minutes", "warmup", "finalists")
@@ -58,7 +58,7 @@ Seeds = Annotated[
 ]
 
 
-def make_retrain(chosen: Chosen) -> Callable[..., None]:
+def make_retrain(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
     """The command, with the flags of the space that was named."""
 
     def retrain(
@@ -97,7 +97,7 @@ def make_retrain(chosen: Chosen) -> Callable[..., None]:
             arg.own_parameter("seeds", Seeds),
             arg.own_parameter("target", arg.Target),
         ],
-        map(_without_search, owners(chosen)),
+        map(_without_search, owned),
         [
             arg.own_parameter("out", arg.Out),
             arg.own_parameter("quiet", arg.Quiet, False),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,16 @@ from meritnas.cli import arguments as arg
 from meritnas.cli.chosen import Chosen
 from meritnas.cli.config_values import TOP
 from meritnas.cli.exit_codes import plain_outcome
-from meritnas.cli.flags import given_values, with_parameters
+from meritnas.cli.flags import Owner, given_values, with_parameters
 from meritnas.cli.live import LivePage
 from meritnas.cli.messages import resume_command, say
 from meritnas.cli.print_result import print_result
 from meritnas.cli.progress.listener import Listener
-from meritnas.cli.request import Asked, assemble, owners
+from meritnas.cli.request import Asked, assemble
 from meritnas.errors import UsageError
 
 
-def make_search(chosen: Chosen) -> Callable[..., None]:
+def make_search(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
     """The command, with the flags of the space and the strategy that were named."""
 
     def search(
@@ -75,7 +75,7 @@ def make_search(chosen: Chosen) -> Callable[..., None]:
     return with_parameters(
         search,
         [arg.own_parameter("data", arg.Data), arg.own_parameter("target", arg.Target)],
-        owners(chosen),
+        owned,
         [
             arg.own_parameter("out", arg.Out),
             arg.own_parameter("resume", arg.Resume),
