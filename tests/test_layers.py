@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import subprocess
 import sys
@@ -75,6 +76,7 @@ def violations(module: str, source: str) -> list[str]:
     return wrong
 
 
+@functools.cache
 def modules() -> dict[str, Path]:
     """All modules of the package by full name, but for its front door."""
     found = {}
@@ -141,6 +143,7 @@ def test_modules_of_one_rank_do_not_import_each_other() -> None:
 KINDS = ("tables", "images", "texts", "modalities")
 
 
+@functools.cache
 def imports_of(module: str) -> set[str]:
     return imported(module, ast.parse(modules()[module].read_text(encoding="utf-8")))
 

@@ -192,7 +192,7 @@ def test_a_page_made_anew_stays_where_it_was_scrolled_to_and_ends_with_the_run(
 
 
 def test_a_page_follows_a_search_until_it_ends(browser: Browser, tmp_path: Path) -> None:
-    flags = ["--epochs", "250", "--retrain-epochs", "2", "--retrain-seeds", "1", "--finalists", "1"]
+    flags = ["--epochs", "120", "--retrain-epochs", "2", "--retrain-seeds", "1", "--finalists", "1"]
     search = subprocess.Popen(
         [
             *(sys.executable, "-m", "meritnas", "search", "digits", "--max-params", "4000"),
