@@ -16,7 +16,6 @@ from meritnas.cli.flags import Owner, given_values, with_parameters
 from meritnas.cli.help_text import help_text
 from meritnas.cli.messages import resume_command
 from meritnas.cli.newer_version import tell_newer_version
-from meritnas.cli.print_result import print_result
 from meritnas.cli.progress.listener import Listener
 from meritnas.cli.request import assemble
 from meritnas.errors import UsageError
@@ -86,6 +85,8 @@ def make_retrain(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
                     summary = _again(run, architecture, epochs, seeds, given, listener)
                 else:
                     summary = _given(chosen, run, architecture, epochs, seeds, given, listener)
+            from meritnas.cli.print_result import print_result  # here: --help must not wait
+
             print_result(summary, as_json=as_json)
 
     return with_parameters(

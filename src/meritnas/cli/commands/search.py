@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,12 +14,13 @@ from meritnas.cli.chosen import Chosen
 from meritnas.cli.config_values import TOP
 from meritnas.cli.exit_codes import plain_outcome
 from meritnas.cli.flags import Owner, given_values, with_parameters
-from meritnas.cli.live import LivePage
 from meritnas.cli.messages import resume_command, say
-from meritnas.cli.print_result import print_result
 from meritnas.cli.progress.listener import Listener
 from meritnas.cli.request import Asked, assemble
 from meritnas.errors import UsageError
+
+if TYPE_CHECKING:
+    from meritnas.cli.live import LivePage
 
 
 def make_search(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
@@ -58,6 +59,8 @@ def make_search(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
                     if resume is not None
                     else _start(asked_for(chosen, given), listener)
                 )
+            from meritnas.cli.print_result import print_result  # here: --help must not wait
+
             print_result(summary, as_json=as_json)
 
     search.__doc__ = f"""Find the best network for your data within your limits, and train it.
@@ -126,6 +129,8 @@ def _print_config(asked: Asked) -> None:
 
 
 def _page(listener: Listener, port: int | None) -> LivePage:
+    from meritnas.cli.live import LivePage  # here: --help must not wait for a web server
+
     page = LivePage(lambda: listener.run, port or 0)
     say(f"the search as it goes: {page.address}")
     return page
