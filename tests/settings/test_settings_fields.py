@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 
 from meritnas.data.kinds import KINDS
 from meritnas.families.catalogue import space_specs
+from meritnas.families.fusion.spec import Fusion
+from meritnas.families.nasbench201.spec import Nasbench201
+from meritnas.families.recurrent.spec import Recurrent
+from meritnas.families.tabular.spec import Tabular
 from meritnas.settings.fields import first_line, settings_of, shown
 from meritnas.settings.limits import Limits
+from meritnas.settings.preset import Facts
 from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.training import Retraining, Training
 from meritnas.strategy.catalogue import strategy_specs
@@ -115,3 +120,49 @@ def test_limits_in_users_units_are_never_more_than_was_asked_for(
             assert costs[cost] <= asked * 1000 * (1 + 1e-9)
             assert costs[cost] > asked * 1000 - 1 - 1e-3
     assert Limits.from_costs(costs).by_cost() == costs
+
+
+TABLE = Facts("table", 10_000, (4,))
+OTHERS = {
+    "images": (Nasbench201(), Facts("images", 1_000, (3, 32, 32))),
+    "texts": (Recurrent(), Facts("text", 50_000, window=35)),
+    "modalities": (Fusion(), Facts("modalities", 1_000, parts=3)),
+}
+
+
+def usual(owner: type, name: str) -> str:
+    return next(setting.usual for setting in settings_of(owner) if setting.name == name)
+
+
+@pytest.mark.parametrize("name", ["learning_rate", "optimizer", "schedule", "weight_decay"])
+def test_what_help_says_about_training_is_what_a_table_gets(name: str) -> None:
+    recipe = Tabular().preset(None, TABLE, 1).search
+    assert usual(Training, name).split(";")[0] == str(getattr(recipe, name))
+
+
+def test_what_help_says_about_lengths_is_what_there_is() -> None:
+    preset = Tabular().preset(None, TABLE, 1)
+    assert usual(Training, "warmup").split(";")[0] == str(preset.warmup)
+    assert preset.search.clip is None
+    assert usual(Training, "clip").startswith("no bound;")
+    assert usual(Retraining, "averaging").split(";")[0] == str(preset.search.averaging)
+    first, second = preset.search.dropouts
+    assert usual(Retraining, "dropout").startswith(f"{first:g} and {second:g} are tried")
+    assert usual(Request, "epochs").startswith(f"{preset.search_epochs}, more on small tables")
+    assert usual(Retraining, "epochs").startswith(f"{preset.retrain_epochs}, more on small tables")
+    others = {name: spec.preset(None, facts, 1) for name, (spec, facts) in OTHERS.items()}
+    assert usual(Retraining, "seeds") == f"{preset.retrain_seeds}; others: 1"
+    assert {other.retrain_seeds for other in others.values()} == {1}
+    fewer = [name for name, other in others.items() if other.finalists == 2]
+    assert usual(Retraining, "finalists") == f"{preset.finalists}; {', '.join(fewer)}: 2"
+    assert others["modalities"].finalists == preset.finalists
+
+
+def test_what_help_says_about_spaces_and_strategies_is_what_kinds_of_data_get() -> None:
+    table, images, text, modalities = KINDS
+    assert usual(Request, "space") == f"{table.space}; images: {images.space}"
+    assert images.strategy == text.strategy
+    assert usual(Request, "strategy") == (
+        f"{table.strategy}; {modalities.space}: {modalities.strategy}; "
+        f"texts, images: {images.strategy}"
+    )

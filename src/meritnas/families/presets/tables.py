@@ -11,10 +11,8 @@ from meritnas.settings.recipe import (
     default_threads,
     default_train_epochs,
 )
+from meritnas.settings.settings import WARMUP_SHARE
 from meritnas.settings.spec import SpaceSpec
-
-WARMUP_SHARE = 0.25
-"""TabNAS section 3.1: the first quarter of the weight steps is warm-up."""
 
 
 def tables_preset(space: SpaceSpec, name: str | None, facts: Facts) -> Preset:
