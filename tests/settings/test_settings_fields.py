@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meritnas.data.kinds import KINDS
+from meritnas.errors import UsageError
 from meritnas.families.catalogue import space_specs
 from meritnas.families.fusion.spec import Fusion
 from meritnas.families.nasbench201.spec import Nasbench201
@@ -17,6 +18,7 @@ from meritnas.settings.fields import first_line, settings_of, shown
 from meritnas.settings.limits import Limits
 from meritnas.settings.preset import Facts
 from meritnas.settings.request import Request, RunOptions
+from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.settings.training import Retraining, Training
 from meritnas.strategy.catalogue import strategy_specs
 
@@ -120,6 +122,25 @@ def test_limits_in_users_units_are_never_more_than_was_asked_for(
             assert costs[cost] <= asked * 1000 * (1 + 1e-9)
             assert costs[cost] > asked * 1000 - 1 - 1e-3
     assert Limits.from_costs(costs).by_cost() == costs
+
+
+@dataclass(frozen=True)
+class Bare(SpaceSpec):
+    """A space that says nothing."""
+
+
+@dataclass(frozen=True)
+class Idle(StrategySpec):
+    """A strategy that does nothing."""
+
+
+def test_specs_that_lack_what_they_need_say_so() -> None:
+    with pytest.raises(UsageError, match=r"Bare has no preset\(name, .*\), which it needs"):
+        Bare().preset(None, Facts("table", 9), 1)
+    with pytest.raises(UsageError, match=r"Bare has no build\(inputs, .*\), which it needs"):
+        Bare().build(None, 1, {})
+    with pytest.raises(UsageError, match=r"Idle has no make\(problem\), which it needs"):
+        Idle().make(None)
 
 
 TABLE = Facts("table", 10_000, (4,))

@@ -58,6 +58,10 @@ class Spec:
         """Plain data: the name and all options."""
         return {"name": self.name, **asdict(self)}
 
+    def _lacks(self, method: str) -> UsageError:
+        """What to say about a class of a user's that leaves out what it needs."""
+        return UsageError(f"{type(self).__name__} has no {method}, which it needs; define it")
+
 
 class SpaceSpec(Spec):
     """Which networks to search: a frozen dataclass with a field for each option.
@@ -80,7 +84,7 @@ class SpaceSpec(Spec):
             facts: what there is to learn from.
             partial_channels: K of PC-DARTS, as the strategy usually has it.
         """
-        raise NotImplementedError
+        raise self._lacks("preset(name, facts, partial_channels)")
 
     def build(self, inputs: Any, outputs: int, limits: Mapping[str, int]) -> Any:
         """The family of networks for these inputs.
@@ -90,7 +94,7 @@ class SpaceSpec(Spec):
             outputs: how many numbers come out.
             limits: what networks may cost; sizes that are left open follow from them.
         """
-        raise NotImplementedError
+        raise self._lacks("build(inputs, outputs, limits)")
 
     def supernet(self, family: Any, seed: int) -> Any:
         """Fresh shared weights, as large as this spec says."""
@@ -116,7 +120,7 @@ class StrategySpec(Spec):
 
     def make(self, problem: Any) -> Any:
         """The strategy at its first step."""
-        raise NotImplementedError
+        raise self._lacks("make(problem)")
 
     def partial_channels(self, space: str) -> int:
         """K of PC-DARTS that this strategy has by default on a space; 1 for all channels."""
