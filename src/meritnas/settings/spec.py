@@ -84,6 +84,7 @@ class SpaceSpec(Spec):
             facts: what there is to learn from.
             partial_channels: K of PC-DARTS, as the strategy usually has it.
         """
+        del name, facts, partial_channels
         raise self._lacks("preset(name, facts, partial_channels)")
 
     def build(self, inputs: Any, outputs: int, limits: Mapping[str, int]) -> Any:
@@ -94,6 +95,7 @@ class SpaceSpec(Spec):
             outputs: how many numbers come out.
             limits: what networks may cost; sizes that are left open follow from them.
         """
+        del inputs, outputs, limits
         raise self._lacks("build(inputs, outputs, limits)")
 
     def supernet(self, family: Any, seed: int) -> Any:
@@ -120,6 +122,7 @@ class StrategySpec(Spec):
 
     def make(self, problem: Any) -> Any:
         """The strategy at its first step."""
+        del problem
         raise self._lacks("make(problem)")
 
     def partial_channels(self, space: str) -> int:
