@@ -12,8 +12,9 @@ The packages, each of which may import those before it (tests/test_layers.py che
     strategy               the search strategies, a file for each paper
     training, prepare      networks trained from scratch; settings and data made ready for a search
     engine                 the loop that searches
-    prediction, explanation, report, exporting   what is done with what was found
-    run, result, api, comparison   whole searches
+    prediction, run        what answers, and a whole search with its files
+    explanation, report, exporting   what is done with what was found
+    result, api, comparison          what users call
     cli, estimators        for the terminal, and for scikit-learn
 
 Start reading at `api.py`, then `run/job.py` and `engine/loop.py`.

@@ -32,12 +32,13 @@ FOUND: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    """What a run on modalities leaves behind, but for nearly all of it."""
+@pytest.fixture(params=[1, 2])
+def run(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """What a run on modalities leaves behind, but for nearly all of it, in both run formats."""
+    space = "fusion" if request.param == 1 else {"name": "fusion"}
     config = {
-        **{"format": FORMAT, "version": 1, "settings": {"space": "fusion"}},
-        "data": {"name": "views", "location": "views.npz"},
+        **{"format": FORMAT, "version": request.param, "settings": {"space": space}},
+        "data": {"kind": "modalities", "name": "views", "location": "views.npz"},
     }
     (tmp_path / "config.json").write_text(json.dumps(config))
     (tmp_path / "result.json").write_text(json.dumps({"architecture": "some"}))

@@ -239,6 +239,22 @@ def repeat_words(text: str) -> list[str]:
     return shlex.split(code(text, "repeat"))
 
 
+@pytest.mark.parametrize(
+    ("name", "space", "strategy"),
+    [
+        ("table", "tabular", "tabnas"),
+        ("cells", "nasbench201", "advantage"),
+        ("fusion", "fusion", "sm-shapley"),
+    ],
+)
+def test_a_page_names_space_and_strategy(
+    name: str, space: str, strategy: str, request: pytest.FixtureRequest
+) -> None:
+    shown = section(report_page(request.getfixturevalue(name)), "summary")
+    assert f"<dt>space</dt><dd>{space}</dd>" in shown.replace("\n", "").replace("  ", "")
+    assert f"<dt>strategy</dt><dd>{strategy}</dd>" in shown.replace("\n", "").replace("  ", "")
+
+
 @pytest.mark.parametrize("name", ["table", "cells", "fusion"])
 def test_the_command_repeats_the_run(
     name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
@@ -264,10 +280,13 @@ def test_the_command_repeats_the_run(
 
 def test_a_network_that_was_given_is_trained_again(tmp_path: Path) -> None:
     own = ["--architecture", "8-16", "--epochs", "2", "--seeds", "1", "--quiet"]
+    own += ["--embedding", "3", "--learning-rate", "0.02"]
     run("retrain", "wine", *own, "--out", tmp_path / "one")
     text = (tmp_path / "one" / "report.html").read_text()
     assert not {"policy", "credit"} & set(Page(text).sections)
-    run(*repeat_words(text)[1:], "--quiet", "--out", tmp_path / "two")
+    words = repeat_words(text)
+    assert words[words.index("--embedding") + 1] == "3"
+    run(*words[1:], "--quiet", "--out", tmp_path / "two")
     found = [json.loads((tmp_path / n / "result.json").read_text()) for n in ("one", "two")]
     assert found[0]["test"] == found[1]["test"]
 

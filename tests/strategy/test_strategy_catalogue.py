@@ -13,6 +13,7 @@ import pytest
 from edge_net import edge_problem, edge_set, edge_space
 
 import meritnas.strategy
+from meritnas import Darts, DartsS1, Nasbench201, Tabular
 from meritnas.errors import UsageError
 from meritnas.settings.fields import settings_of
 from meritnas.settings.spec import StrategySpec
@@ -224,9 +225,9 @@ def test_what_cannot_be_meant_is_explained(given: Any, options: dict[str, Any], 
 
 
 def test_parts_of_the_channels_by_strategy_and_space() -> None:
-    assert [PcDarts().partial_channels(space) for space in ("darts", "nasbench201")] == [4, 4]
-    assert [Shapley().partial_channels(space) for space in ("darts-s1", "tabular")] == [4, 1]
-    assert DartsShapley().partial_channels("darts") == 1
+    assert [PcDarts().partial_channels(space) for space in (Darts(), Nasbench201())] == [4, 4]
+    assert [Shapley().partial_channels(space) for space in (DartsS1(), Tabular())] == [4, 1]
+    assert DartsShapley().partial_channels(Darts()) == 1
 
 
 def test_a_class_of_ones_own(own: str) -> None:

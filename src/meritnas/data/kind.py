@@ -59,6 +59,11 @@ class Encoder(Protocol):
         ...
 
     @property
+    def scalable(self) -> bool:
+        """Whether ways to scale numbers make a difference, where several are tried."""
+        ...
+
+    @property
     def warnings(self) -> Sequence[str]:
         """What a user should know about the data, a sentence each."""
         ...
@@ -126,6 +131,8 @@ class DataKind(Protocol):
     """What follows `meritnas predict RUN`, for example."""
     writes: bool = False
     """Whether its networks write on, instead of answering."""
+    has_parts: bool = False
+    """Whether a sample has several parts, whose worth can be told apart."""
     asks_target: bool = True
     """Whether a user says what is predicted."""
     stored: str

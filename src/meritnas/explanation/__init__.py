@@ -1,5 +1,5 @@
 """Why a network looks as it does: what its parts, or its modalities, are worth.
 
-It may import `credit`, `engine`, `training`, `prediction` and what comes before these. Start
-reading at `network_credit.py`.
+It may import `run`, `engine`, `credit` and all else that comes before `run`. Start reading at
+`network.py`; `modalities.py` is about what is joined.
 """

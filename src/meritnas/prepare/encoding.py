@@ -39,10 +39,14 @@ class Encoding:
         """What a user should know, or an empty string."""
         if not self.losses:
             return ""
-        (other,) = set(self.losses) - {self.name}
+        others = [
+            f"{loss:.4g} with {name} scaling"
+            for name, loss in self.losses.items()
+            if name != self.name
+        ]
         return (
             f"numbers get {self.name} scaling: validation loss {self.losses[self.name]:.4g} "
-            f"in a short trial, {self.losses[other]:.4g} with {other} scaling"
+            f"in a short trial, {', '.join(others)}"
         )
 
 

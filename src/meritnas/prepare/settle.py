@@ -38,7 +38,7 @@ def settle(request: Request, kind: DataKind, facts: Facts) -> SearchSettings:
     preset = space.preset(
         request.preset,
         replace(facts, batch_size=request.training.batch_size),
-        strategy.partial_channels(space.name),
+        strategy.partial_channels(space),
     )
     recipe, alone = _recipes(request, preset, reading)
     timed = request.minutes is not None
@@ -93,7 +93,7 @@ def check_device(device: str) -> None:
 
 
 def _check_together(space: SpaceSpec, strategy: StrategySpec) -> None:
-    if strategy.partial_channels(space.name) > 1 and not space.channels_in_parts and space.networks:
+    if strategy.partial_channels(space) > 1 and not space.channels_in_parts and space.networks:
         raise UsageError(
             f"strategy '{strategy.name}' trains a part of a cell's channels and {space.networks} "
             "have none; use 'darts'"

@@ -19,7 +19,7 @@ from meritnas.settings.training import Retraining, Training
 _RECIPE = {field.name for field in fields(TrainRecipe)}
 _SEARCHES_ONLY = {
     *("epochs", "minutes", "finalists", "warmup", "pareto", "strategy", "zero", "new_inputs"),
-    *("supernet_channels", "supernet_cells", "partial_channels", "embedding"),
+    *("supernet_channels", "supernet_cells", "partial_channels"),
 }
 """What training a given network does not have."""
 

@@ -60,6 +60,11 @@ class RunFiles:
         found: Mapping[str, Any] = self.config["settings"]
         return found
 
+    def named(self, setting: str) -> str:
+        """The name of the run's `space` or `strategy`, which run format 1 had as a plain text."""
+        found = self.settings.get(setting, "?")
+        return str(found.get("name", "?") if isinstance(found, Mapping) else found)
+
     @property
     def network(self) -> str | None:
         """The text of the network: the result, the search's choice, or what leads so far."""

@@ -1,5 +1,5 @@
 """A search from its settings to its result, with all files that it leaves behind.
 
-It may import everything but `api`, `comparison`, `cli` and `estimators`. Start reading at `job.py`
-(what is done) and `result.py` (what comes back).
+It may import `prediction`, `engine`, `prepare` and what comes before these. Start reading at
+`begin.py` (from data to a job), then `job.py` (what is done); `summary.py` is what comes out.
 """

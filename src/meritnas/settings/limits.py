@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from meritnas.errors import UsageError, whole_number
+from meritnas.settings.spec import check_numbers
 
 _COSTS = {
     "max_params": ("params", 1),
@@ -36,6 +37,7 @@ class Limits:
     max_latency_ms: float | None = None
 
     def __post_init__(self) -> None:
+        check_numbers(self)
         for field in fields(self):
             value = getattr(self, field.name)
             cost, unit = _COSTS[field.name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, SupportsFloat
 
 from meritnas.errors import UsageError, whole_number
 from meritnas.settings.fields import shown
@@ -77,6 +77,8 @@ class Request:
             raise UsageError(f"seed must be below 2**32, got {self.seed}")
         if self.epochs is not None:
             object.__setattr__(self, "epochs", whole_number("epochs", self.epochs, 1))
+        if self.preset not in (None, "quick", "paper"):
+            raise UsageError(f"the preset must be quick or paper, got '{self.preset}'")
         check_minutes(self.minutes)
         if self.epochs is not None and self.minutes is not None:
             raise UsageError("give either epochs or minutes, not both")
@@ -84,5 +86,7 @@ class Request:
 
 def check_minutes(minutes: float | None) -> None:
     """Complain about a time that is none."""
+    if minutes is not None and not isinstance(minutes, SupportsFloat):
+        raise UsageError(f"minutes must be a number, got {minutes!r}")
     if minutes is not None and not 0 < minutes < math.inf:
         raise UsageError(f"minutes must be above 0 and finite, got {minutes}")

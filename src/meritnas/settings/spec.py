@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsFloat
 
 from meritnas.errors import UsageError, whole_number
 from meritnas.settings.fields import settings_of
@@ -33,16 +33,7 @@ class Spec:
 
     def __post_init__(self) -> None:
         """Complain about what is no choice, no whole number or no yes or no."""
-        for setting in settings_of(type(self)):
-            value = getattr(self, setting.name)
-            if value is None:
-                continue
-            if setting.choices:
-                one_of(setting.name, value, setting.choices)
-            elif setting.kind is int:
-                object.__setattr__(self, setting.name, whole_number(setting.name, value))
-            elif setting.kind is bool and not isinstance(value, bool):
-                raise UsageError(f"{setting.name} must be True or False, got {value!r}")
+        check_fields(self)
 
     def options(self) -> dict[str, Any]:
         """The options that are not as they are by default, by name."""
@@ -70,11 +61,13 @@ class SpaceSpec(Spec):
         data: the kind of data that its networks read, such as `images`.
         networks: what its networks are called in messages.
         channels_in_parts: whether operations may see a part of the channels (PC-DARTS).
+        usual_parts: K, where mixtures of all options would take too long with all channels.
     """
 
     data: ClassVar[str] = ""
     networks: ClassVar[str] = ""
     channels_in_parts: ClassVar[bool] = False
+    usual_parts: ClassVar[int] = 1
 
     def preset(self, name: str | None, facts: Facts, partial_channels: int) -> Preset:
         """This space with all sizes filled in, and how its networks are trained by default.
@@ -125,10 +118,33 @@ class StrategySpec(Spec):
         del problem
         raise self._lacks("make(problem)")
 
-    def partial_channels(self, space: str) -> int:
+    def partial_channels(self, space: SpaceSpec) -> int:
         """K of PC-DARTS that this strategy has by default on a space; 1 for all channels."""
         del space
         return 1
+
+
+def check_fields(settings: Any) -> None:
+    """Complain about a field that is no choice, no whole number, no number or no yes or no."""
+    for setting in settings_of(type(settings)):
+        value = getattr(settings, setting.name)
+        if value is None:
+            continue
+        if setting.choices:
+            one_of(setting.name, value, setting.choices)
+        elif setting.kind is int:
+            object.__setattr__(settings, setting.name, whole_number(setting.name, value))
+        elif setting.kind is bool and not isinstance(value, bool):
+            raise UsageError(f"{setting.name} must be True or False, got {value!r}")
+    check_numbers(settings)
+
+
+def check_numbers(settings: Any) -> None:
+    """Complain about a field that should be a number and is none."""
+    for setting in settings_of(type(settings)):
+        value = getattr(settings, setting.name)
+        if setting.kind is float and value is not None and not isinstance(value, SupportsFloat):
+            raise UsageError(f"{setting.name} must be a number, got {value!r}")
 
 
 def one_of(what: str, name: Any, choices: tuple[Any, ...]) -> None:

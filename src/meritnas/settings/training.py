@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from meritnas.errors import whole_number
+from meritnas.errors import UsageError, whole_number
 from meritnas.settings.fields import shown
 from meritnas.settings.recipe import TrainRecipe
+from meritnas.settings.spec import check_numbers
 
 _BY_PRESET = "; others: by preset"
+
+_LENIENT = TrainRecipe(learning_rate=1e-9, weight_decay=0.0)
+"""Whatever rate or decay is changed in it alone goes with the other."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,12 @@ class Training:
     weight_decay: float | None = field(default=None, metadata=shown(usual="0.3" + _BY_PRESET))
     clip: float | None = field(default=None, metadata=shown(usual="no bound" + _BY_PRESET))
     warmup: float | None = field(default=None, metadata=shown(usual="0.25" + _BY_PRESET))
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        self.changed(_LENIENT)  # which complains about what is no recipe
+        if self.warmup is not None and not 0 <= self.warmup < 1:
+            raise UsageError(f"warmup must be from 0 to below 1, got {self.warmup}")
 
     def changed(self, recipe: TrainRecipe) -> TrainRecipe:
         """A recipe with what is wanted otherwise."""
@@ -77,6 +87,8 @@ class Retraining:
                 object.__setattr__(self, name, whole_number(called, getattr(self, name), 1))
         if self.finalists is not None:
             object.__setattr__(self, "finalists", whole_number("finalists", self.finalists, 1))
+        check_numbers(self)
+        self.changed(_LENIENT)
 
     def changed(self, recipe: TrainRecipe) -> TrainRecipe:
         """A recipe with what is wanted otherwise."""

@@ -9,6 +9,7 @@ from meritnas.errors import UsageError
 from meritnas.strategy.gradient import GradientSpec
 
 if TYPE_CHECKING:
+    from meritnas.settings.spec import SpaceSpec
     from meritnas.strategy.problem import Problem
     from meritnas.strategy.strategy import Strategy
 
@@ -25,7 +26,7 @@ class PcDarts(GradientSpec):
 
     edge_normalisation: bool = True
 
-    def partial_channels(self, space: str) -> int:
+    def partial_channels(self, space: SpaceSpec) -> int:
         """A quarter of the channels, on every space."""
         del space
         return 4

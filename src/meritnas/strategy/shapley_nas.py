@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from meritnas.errors import UsageError
 from meritnas.settings.fields import shown
-from meritnas.settings.spec import StrategySpec
+from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.strategy.options import (
     check_above_zero,
     check_least,
@@ -107,9 +107,9 @@ class Shapley(ShapleySpec):
     def _released(self) -> bool:
         return self.variant == "released"
 
-    def partial_channels(self, space: str) -> int:
+    def partial_channels(self, space: SpaceSpec) -> int:
         """A quarter of the channels on DARTS' spaces, as the paper has it."""
-        return 4 if space.startswith("darts") else 1
+        return space.usual_parts
 
     def make(self, problem: Problem) -> Strategy:
         """An almost equal mixture."""

@@ -30,6 +30,7 @@ class ImageEncoder:
     """
 
     kind: ClassVar[str] = "images"
+    scalable: ClassVar[bool] = False
 
     channels: int
     height: int

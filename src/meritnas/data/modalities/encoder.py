@@ -45,6 +45,7 @@ class ModalityEncoder:
     """
 
     kind: ClassVar[str] = "modalities"
+    scalable: ClassVar[bool] = False
 
     modalities: tuple[Modality, ...]
 

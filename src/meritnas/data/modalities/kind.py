@@ -29,6 +29,7 @@ class ModalityKind(DataKind):
     this = "these are several modalities"
     rows = "samples"
     predict_with = "new.npz"
+    has_parts = True
     stored = "modalities"
     reading = ModalityReading
     refused: Mapping[str, str] = {

@@ -26,6 +26,7 @@ class TextEncoder:
     """
 
     kind: ClassVar[str] = "text"
+    scalable: ClassVar[bool] = False
 
     words: tuple[str, ...]
     level: Level

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
@@ -30,6 +31,7 @@ class Darts(CellSizes):
 
     name: ClassVar[str] = "darts"
     variant: ClassVar[Variant | None] = None
+    usual_parts: ClassVar[int] = 4
 
     stem: Stem = field(default="cifar", metadata=shown(metavar="KIND"))
     auxiliary: float | None = field(default=None, metadata=shown(usual="by preset"))
@@ -38,6 +40,8 @@ class Darts(CellSizes):
         if self.stem not in ("cifar", "imagenet"):
             raise UsageError(f"the stem must be cifar or imagenet, got '{self.stem}'")
         super().__post_init__()
+        if self.auxiliary is not None and not 0 <= self.auxiliary < math.inf:
+            raise UsageError(f"auxiliary must be at least 0 and finite, got {self.auxiliary}")
 
     def preset(self, name: str | None, facts: Facts, partial_channels: int) -> Preset:
         """As DARTS or, with a part of the channels, PC-DARTS is published, or quickly."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from meritnas.prepare.config import kind_of_run
 from meritnas.report.charts.modality_figure import noise_figures, scores_by_kind, use_figure
 from meritnas.report.explain_hint import explain_code, explain_lead
 from meritnas.report.modality_rows import USE_HEAD, use_cells
@@ -18,7 +19,7 @@ def modalities_section(run: RunFiles, network: RunNetwork) -> Section | None:
     explained = run["modalities"]
     rows = explained.get("modalities", ())
     if not rows:
-        if not run.finished or run.settings.get("space") != "fusion":
+        if not run.finished or not kind_of_run(run.config).has_parts:
             return None
         what = "what each modality is worth to the network, and what noise does to it"
         lead = explain_lead(run, "modalities", what)

@@ -43,8 +43,8 @@ def summary_facts(run: RunFiles) -> list[tuple[str, str]]:
     if "task" in run["result"]:
         task = str(run["result"]["task"])
         facts.append(("task", _TASKS.get(task, task)))
-    strategy = run["architecture"].get("strategy", settings.get("strategy", "?"))
-    facts.append(("space", str(settings.get("space", "?"))))
+    strategy = run["architecture"].get("strategy", run.named("strategy"))
+    facts.append(("space", run.named("space")))
     facts.append(("strategy", "given by the user" if strategy == "given" else str(strategy)))
     facts.append(("seed", str(settings.get("seed", "?"))))
     if "seconds" in run["result"]:
