@@ -13,16 +13,11 @@ from meritnas.prepare.config import settings_of as settings_in
 from meritnas.settings.fields import Setting, settings_of
 from meritnas.settings.limits import Limits
 from meritnas.settings.recipe import TrainRecipe
+from meritnas.settings.search_only import SEARCH_ONLY
 from meritnas.settings.settings import SearchSettings
 from meritnas.settings.training import Retraining, Training
 
 _RECIPE = {field.name for field in fields(TrainRecipe)}
-_SEARCHES_ONLY = {
-    *("epochs", "minutes", "finalists", "warmup", "pareto", "strategy", "zero", "new_inputs"),
-    *("supernet_channels", "supernet_cells", "partial_channels"),
-}
-"""What training a given network does not have."""
-
 Flag = tuple[str, str, Any, Any]
 """(the setting's name, its flag, its value, its default)."""
 
@@ -52,7 +47,7 @@ def repeat_command(config: Mapping[str, Any], given: str | None = None) -> str |
     for name, flag, value, usual in _all_flags(settings):
         if given is None:
             words += _words(flag, value, usual)
-        elif name not in _SEARCHES_ONLY:
+        elif name not in SEARCH_ONLY:
             words += _words(flag.removeprefix("retrain-"), value, usual)
     return shlex.join(words)
 

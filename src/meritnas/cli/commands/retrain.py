@@ -19,9 +19,8 @@ from meritnas.cli.newer_version import tell_newer_version
 from meritnas.cli.progress.listener import Listener
 from meritnas.cli.request import assemble
 from meritnas.errors import UsageError
+from meritnas.settings.search_only import SEARCH_ONLY
 
-_SEARCHES_ONLY = ("strategy", "pareto", "epochs", "minutes", "warmup", "finalists")
-"""Settings that training a given network has no use for."""
 _OWN_NAMES = ("retrain-epochs", "retrain-seeds")
 """Settings that are called `--epochs` and `--seeds` here."""
 
@@ -112,14 +111,9 @@ def _without_search(owner: Owner) -> Owner:
     if owner.role in ("strategy", "limits"):
         return replace(owner, settings=())
     left = tuple(
-        s
-        for s in owner.settings
-        if s.name not in _SEARCHES_ONLY and s.flag not in (*_OWN_NAMES, *_SUPERNET)
+        s for s in owner.settings if s.name not in SEARCH_ONLY and s.flag not in _OWN_NAMES
     )
     return replace(owner, settings=left)
-
-
-_SUPERNET = ("supernet-channels", "supernet-cells", "partial-channels")
 
 
 def _again(
