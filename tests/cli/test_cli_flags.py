@@ -324,3 +324,11 @@ def test_a_setting_without_a_name_for_its_type_is_a_text() -> None:
 
     setting = Setting("where", object, None, "Where.", "where")
     assert option_lines([setting]) == ["--where TEXT  (default: found by itself)"]
+
+
+@pytest.mark.parametrize("role", ["space", "strategy"])
+def test_an_empty_name_is_no_name(meritnas: Callable[..., Outcome], role: str) -> None:
+    refused = meritnas("search", "wine", f"--{role}", "")
+    assert refused.code == 2
+    assert refused.err.startswith(f"error: no {role} ''; there are ")
+    assert not Path("runs").exists()

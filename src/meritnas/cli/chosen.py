@@ -37,8 +37,10 @@ def find_chosen(arguments: Sequence[str]) -> Chosen:
     """Look for `--space`, `--strategy`, `--strategies` and `--config` among arguments."""
     path = _value(arguments, "--config")
     config = read_config(Path(path)) if path is not None else {}
-    space = _value(arguments, "--space") or _name(config.get("space"))
-    strategy = _value(arguments, "--strategy") or _name(config.get("strategy"))
+    space, strategy = (
+        _name(config.get(role)) if (given := _value(arguments, f"--{role}")) is None else given
+        for role in ("space", "strategy")
+    )
     listed = _value(arguments, "--strategies") or ""
     return Chosen(space, strategy, split_strategies(listed), config)
 

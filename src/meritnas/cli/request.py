@@ -71,13 +71,15 @@ def owners(chosen: Chosen) -> list[Owner]:
 
 def _space_owners(chosen: Chosen) -> list[Owner]:
     """Of the space that was named, or of those that suit data by its looks."""
-    shown = [chosen.space] if chosen.space else [kind.space for kind in KINDS if kind.by_looks]
+    usual = [kind.space for kind in KINDS if kind.by_looks]
+    shown = usual if chosen.space is None else [chosen.space]
     return _shown_first("space", shown, spaces.space_specs(), spaces.options_of)
 
 
 def _strategy_owners(chosen: Chosen) -> list[Owner]:
     """Of the strategy that was named, or what all strategies of a comparison have."""
-    shown = [chosen.strategy] if chosen.strategy and not chosen.strategies else []
+    alone = None if chosen.strategies else chosen.strategy
+    shown = [] if alone is None else [alone]
     found = _shown_first("strategy", shown, strategies.strategy_specs(), strategies.options_of)
     return [*([_common(chosen.strategies)] if chosen.strategies else []), *found]
 
@@ -112,7 +114,7 @@ def _reading_owners(chosen: Chosen) -> list[Owner]:
 
 def wanted_kind(chosen: Chosen) -> str | None:
     """The kind of data that the space is for; None where that is open."""
-    return spaces.data_of(chosen.space) or None if chosen.space else None
+    return None if chosen.space is None else spaces.data_of(chosen.space) or None
 
 
 def assemble(chosen: Chosen, given: Mapping[str, Any], data: str) -> Request:
@@ -124,7 +126,8 @@ def assemble(chosen: Chosen, given: Mapping[str, Any], data: str) -> Request:
         data: what it is about; what is not given for a kind of data depends on it.
     """
     kind = recognise(data, wanted_kind(chosen))
-    space, strategy = chosen.space or kind.space, chosen.strategy or kind.strategy
+    space = kind.space if chosen.space is None else chosen.space
+    strategy = kind.strategy if chosen.strategy is None else chosen.strategy
     known = {
         "request": simple_settings(),
         **{role: settings_of(part) for role, part in _PARTS.items()},
