@@ -519,7 +519,7 @@ FRAME_ = pd.DataFrame(X_, columns=["a", "b", "c"])
             UsageError,
             "task itself; leave it out of reading",
         ),
-        ({"space": "darts"}, X_, Y_, UsageError, "'darts' is for .*, and this is a table"),
+        ({"space": "darts"}, X_, Y_, UsageError, "'darts' is for images, and this is a table"),
         ({"space": "tabluar"}, X_, Y_, UsageError, "did you mean 'tabular'?"),
         ({"class_weight": "blanced"}, X_, Y_, ValueError, "class_weight.*'blanced'"),
         ({"validation_fraction": 0}, X_, Y_, DataError, "give an eval_set"),
