@@ -27,6 +27,7 @@ from meritnas.settings.limits import Limits
 from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.settings.training import Retraining, Training
+from meritnas.store.given_path import given_path
 from meritnas.store.run_store import RunStore
 
 Images: TypeAlias = tuple[np.ndarray, np.ndarray]
@@ -122,11 +123,12 @@ def search_request(
     family: Family | None = None,
 ) -> SearchResult:
     """A search by what a request asks for; where a built space was given, the data must fit it."""
+    folder = None if out is None else given_path("out", out)
     job, config = begin(data, target, request)
     if family is not None:
         check_family(family, job)
     running, planning = job.planned_search()
-    store = _new_store(job, config, out, job.settings.strategy.name)
+    store = _new_store(job, config, folder, job.settings.strategy.name)
     jobs.start(job, store, listen, running, planning)
     return _ended(job, store)
 
@@ -139,7 +141,7 @@ def resume(run: str | Path, data: Any = None, listen: Listener = nobody) -> Sear
         data: the data frame or the arrays, if the search was started with them.
         listen: called with every new event.
     """
-    store = RunStore.open(Path(run))
+    store = RunStore.open(given_path("run", run))
     job = Job.reopen(store, data)
     if jobs.is_finished(store):
         return result_of(job, store)
@@ -167,7 +169,7 @@ def retrain(
         data: the data frame or the arrays, if the search was started with them.
         listen: called with every epoch.
     """
-    store = RunStore.open(Path(run))
+    store = RunStore.open(given_path("run", run))
     job = Job.reopen(store, data)
     family = job.ground.family
     chosen = family.parse(architecture or favourites_of(store)[0])
@@ -202,7 +204,7 @@ def explain(run: str | Path, data: Any = None) -> NetworkExplanation:
         run: its folder; a search that has ended.
         data: the data, if the search was started with data in memory.
     """
-    store = RunStore.open(Path(run))
+    store = RunStore.open(given_path("run", run))
     found = explain_run(Job.reopen(store, data), store)
     report_at_end(store.folder)
     return found
@@ -227,8 +229,8 @@ def explain_modalities(
     found = by_modality.explain_modalities(run, noise, data, seed)
     plain = found.to_json()
     drawn = modality_file(plain["modalities"], plain["disturbed"], found.metric)
-    RunStore.open(Path(run)).write_text(by_modality.FIGURE, drawn)
-    report_at_end(Path(run))
+    RunStore.open(given_path("run", run)).write_text(by_modality.FIGURE, drawn)
+    report_at_end(given_path("run", run))
     return found
 
 
@@ -295,11 +297,12 @@ def train_request(
     family: Family | None = None,
 ) -> SearchResult:
     """A training by what a request asks for; see `search_request`."""
+    folder = None if out is None else given_path("out", out)
     job, config = begin(data, target, request, architecture)
     if family is not None:
         check_family(family, job)
     chosen = job.ground.family.parse(architecture)
-    store = _new_store(job, config, out, jobs.GIVEN)
+    store = _new_store(job, config, folder, jobs.GIVEN)
     jobs.start_given(job, chosen, store, listen)
     return _ended(job, store)
 
@@ -313,10 +316,9 @@ def _ended(job: Job, store: RunStore) -> SearchResult:
     return result
 
 
-def _new_store(job: Job, config: dict[str, Any], out: str | Path | None, strategy: str) -> RunStore:
+def _new_store(job: Job, config: dict[str, Any], out: Path | None, strategy: str) -> RunStore:
     """The folder of a new run."""
-    folder = Path(out) if out is not None else _free_folder(job.prepared.name, strategy)
-    return RunStore.create(folder, config)
+    return RunStore.create(out or _free_folder(job.prepared.name, strategy), config)
 
 
 def _free_folder(name: str, strategy: str) -> Path:

@@ -31,7 +31,7 @@ SkipBadRows = Annotated[
 ]
 Target = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column to predict.")]
 Out = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         help=help_text("The run's folder; it must not exist.", "a new one in runs/"),
         metavar="DIR",

@@ -40,7 +40,7 @@ def plain_outcome(hint: Callable[[], str]) -> Iterator[None]:
         raise typer.Exit(NOBODY_READS) from error
     except OSError as error:
         name = f" ({error.filename})" if error.filename else ""
-        say_error(f"{error.strerror or error}{name}")
+        say_error(f"{error.strerror or error}{name}; check the path, or give another")
         raise typer.Exit(BAD_INPUT) from error
     except KeyboardInterrupt as error:
         say(f"interrupted; {hint()}")

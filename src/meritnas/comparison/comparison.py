@@ -18,6 +18,8 @@ from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.report.charts.comparison_figure import comparison_file
 from meritnas.settings.request import Request
 from meritnas.settings.spec import StrategySpec
+from meritnas.store.disk_errors import disk_errors
+from meritnas.store.given_path import given_path
 from meritnas.store.run_store import RunStore, write_whole
 from meritnas.strategy.catalogue import strategy_spec
 
@@ -106,7 +108,8 @@ def compare(
 
     asked = {name: value for name, value in same.items() if value is not None}
     specs = [strategy_spec(one) for one in strategies]
-    return _compare(data, target, specs, seeds, Path(out), listen, asked, run_one)
+    folder = given_path("out", out)
+    return _compare(data, target, specs, seeds, folder, listen, asked, run_one)
 
 
 def compare_requests(
@@ -176,16 +179,19 @@ def _remember(folder: Path, data: Any, target: str | None, asked: Mapping[str, A
     }
     plain = json.loads(json.dumps(remembered, default=str))
     plan = folder / _PLAN
-    if plan.exists():
+    with disk_errors(folder):
+        known = plan.exists()
+    if known:
         if _read_plan(plan) != plain:
             raise UsageError(
                 f"{folder} holds another comparison (see {plan}); give another --out, or ask for "
                 "the same to go on with it"
             )
         return
-    if folder.exists() and any(folder.iterdir()):
-        raise StoreError(f"{folder} exists already and is no comparison; give another --out")
-    folder.mkdir(parents=True, exist_ok=True)
+    with disk_errors(folder):
+        if folder.exists() and any(folder.iterdir()):
+            raise StoreError(f"{folder} exists already and is no comparison; give another --out")
+        folder.mkdir(parents=True, exist_ok=True)
     write_whole(plan, lambda path: path.write_text(json.dumps(plain, indent=1) + "\n"))
 
 

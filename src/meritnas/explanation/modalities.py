@@ -17,6 +17,7 @@ from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.explanation.modality_use import Disturbed, ModalityUse, disturbed_scores, modality_use
 from meritnas.prediction.predictor import load_predictor
 from meritnas.run.job import Job
+from meritnas.store.given_path import given_path
 from meritnas.store.run_store import RunStore
 from meritnas.training.metrics import main_metric
 
@@ -66,7 +67,7 @@ def explain_modalities(
 ) -> ModalityExplanation:
     """What a run's network makes of its modalities, as `api.explain_modalities` says; kept."""
     whole_number("seed", seed, 0)
-    store = RunStore.open(Path(run))
+    store = RunStore.open(given_path("run", run))
     if not store.has(_WEIGHTS):
         raise StoreError(
             f"run {store.folder} has no trained network yet; continue it with: "

@@ -14,6 +14,7 @@ from meritnas.exporting.torch_export import FILE as PT2
 from meritnas.exporting.torch_export import torch_files
 from meritnas.exporting.trained import Trained, load_trained
 from meritnas.exporting.writing import refuse_existing, write_together
+from meritnas.store.given_path import given_path
 from meritnas.wording import did_you_mean
 
 _FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Trained], dict[str, bytes]]]] = {
@@ -54,7 +55,7 @@ def export(
     if to not in _FORMS:
         raise UsageError(f"no form '{to}';{did_you_mean(to, FORMS)} there are {', '.join(FORMS)}")
     trained = load_trained(run, network)
-    folder = trained.folder / "export" if out is None else Path(out)
+    folder = trained.folder / "export" if out is None else given_path("out", out)
     names, make = _FORMS[to]
     description = preprocessing_files(trained)
     if not force:

@@ -10,6 +10,7 @@ from meritnas.prediction.predictor import Predictor, load_predictor
 from meritnas.prepare.config import read_settings
 from meritnas.prepare.family import make_family
 from meritnas.space.architecture import Architecture
+from meritnas.store.given_path import given_path
 from meritnas.store.run_store import RunStore
 
 
@@ -39,7 +40,7 @@ def load_trained(run: Path | str, network: str | None = None) -> Trained:
     """
     predictor = load_predictor(run, network)
     predictor.module.eval().requires_grad_(False)
-    store = RunStore.open(Path(run))
+    store = RunStore.open(given_path("run", run))
     settings = read_settings(store)
     family = make_family(settings, predictor.encoder, predictor.task)
     if network is not None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from meritnas.errors import StoreError
+from meritnas.store.disk_errors import disk_error
 
 
 def refuse_existing(folder: Path, names: Mapping[str, bytes | None]) -> None:
@@ -35,10 +36,7 @@ def write_together(folder: Path, files: Mapping[str, bytes]) -> tuple[Path, ...]
         _tidy(beside, made)
         if not isinstance(error, OSError):
             raise
-        raise StoreError(
-            f"cannot write to {folder}: {error.strerror or error}; give another --out or free "
-            "some space"
-        ) from error
+        raise disk_error(folder, error) from error
     return tuple(beside.values())
 
 

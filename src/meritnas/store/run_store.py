@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from meritnas.errors import StoreError
+from meritnas.store.disk_errors import disk_errors as _disk_errors
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,7 +36,9 @@ class RunStore:
     @staticmethod
     def create(folder: Path, config: dict[str, Any]) -> RunStore:
         """A new folder with its configuration; it must not exist, or be empty."""
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        with _disk_errors(folder):
+            taken = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+        if taken:
             raise StoreError(
                 f"the output folder {folder} exists already; give another --out, or continue it "
                 f"with --resume {folder}"
@@ -246,15 +248,3 @@ def _read_json(path: Path) -> Any:
         return json.loads(path.read_text())
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise StoreError(f"{path} is damaged ({error}); restore it or start a new run") from error
-
-
-@contextmanager
-def _disk_errors(folder: Path) -> Iterator[None]:
-    """Turn what the disk says into a message with a way out."""
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"cannot write to {folder}: {error.strerror or error}; free some space or give another "
-            "--out (what was saved before is kept and can be resumed)"
-        ) from error

@@ -23,6 +23,7 @@ from meritnas.cli.progress.listener import Listener
 from meritnas.cli.values import read_given, read_text
 from meritnas.errors import UsageError
 from meritnas.settings.spec import StrategySpec
+from meritnas.store.given_path import given_path
 from meritnas.strategy.catalogue import options_of, strategy_spec
 
 _NOT_ALIKE = ("strategy", "seed")
@@ -39,7 +40,7 @@ Strategies = Annotated[
 ]
 Seeds = Annotated[int, typer.Option(metavar="N", help="How often each is run: seeds 0, 1, ...")]
 Out = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         help=help_text(
             "The folder for all runs; the same command goes on with what is in it.",
@@ -57,7 +58,7 @@ def make_compare(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
     def compare(
         strategies: str,
         seeds: int,
-        out: Path | None,
+        out: str | None,
         data: str | None,
         target: str | None,
         config: Path | None,
@@ -80,7 +81,8 @@ def make_compare(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
             for_all = _taken_out(given, owned)
             specs = [read_strategy(text, for_all) for text in split_strategies(strategies)]
             asked = asked_for(_for_all(chosen), given)
-            folder = out or Path(asked.out or Path("runs") / f"{Path(asked.data).stem}-compare")
+            usual = asked.out or Path("runs") / f"{Path(asked.data).stem}-compare"
+            folder = given_path("out", usual if out is None else out)
 
             from meritnas.comparison.comparison import compare_requests  # here: it takes torch
 

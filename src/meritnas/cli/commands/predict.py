@@ -16,6 +16,7 @@ from meritnas.cli.messages import say
 from meritnas.errors import DataError, StoreError, UsageError
 from meritnas.report.names import metric_name
 from meritnas.report.numbers import score_text
+from meritnas.store.disk_errors import disk_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -195,13 +196,10 @@ def _write_out(text: str) -> None:
 
 def _write_whole(path: Path, text: str) -> None:
     """Write beside and rename, so that a full disk leaves nothing half-written."""
-    beside = path.with_name(f".{path.name}.partial")
-    try:
-        beside.write_text(text, encoding="utf-8", newline="")
-        beside.replace(path)
-    except OSError as error:
-        raise StoreError(
-            f"cannot write {path}: {error.strerror or error}; give another --out or free some space"
-        ) from error
-    finally:
-        beside.unlink(missing_ok=True)
+    beside = path.parent / f".{path.name}.partial"
+    with disk_errors(path):
+        try:
+            beside.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)

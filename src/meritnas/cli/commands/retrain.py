@@ -65,7 +65,7 @@ def make_retrain(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
         epochs: int | None,
         seeds: int | None,
         target: str | None,
-        out: Path | None,
+        out: str | None,
         quiet: bool,
         as_json: bool,
         **settings: Any,

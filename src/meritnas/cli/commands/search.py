@@ -29,7 +29,7 @@ def make_search(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
     def search(
         data: str | None,
         target: str | None,
-        out: Path | None,
+        out: str | None,
         resume: Path | None,
         config: Path | None,
         print_config: bool,
