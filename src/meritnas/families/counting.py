@@ -23,7 +23,7 @@ def parameters(module: nn.Module) -> int:
     return sum(param.numel() for param in module.parameters())
 
 
-def multiply_adds(module: nn.Module, *shapes: Sequence[int]) -> int:
+def multiply_adds(module: nn.Module, *shapes: Sequence[int], device: str = "meta") -> int:
     """The multiply-adds of a network's convolutions and linear layers for one input.
 
     Layers that count themselves, as sparse coding and attention do, add what they say. Biases of
@@ -31,8 +31,9 @@ def multiply_adds(module: nn.Module, *shapes: Sequence[int]) -> int:
     do not count.
 
     Args:
-        module: on the `meta` device, where nothing is computed.
+        module: what is counted.
         shapes: of its inputs, without the batch.
+        device: where it is; on `meta` nothing is computed.
     """
     total = 0
 
@@ -52,7 +53,7 @@ def multiply_adds(module: nn.Module, *shapes: Sequence[int]) -> int:
     hooks = [layer.register_forward_hook(count) for layer in module.modules()]
     try:
         with torch.no_grad():
-            module.eval()(*(torch.empty(1, *shape, device="meta") for shape in shapes))
+            module.eval()(*(torch.zeros(1, *shape, device=device) for shape in shapes))
     finally:
         for hook in hooks:
             hook.remove()

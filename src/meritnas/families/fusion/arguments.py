@@ -9,7 +9,7 @@ from torch import nn
 
 from meritnas.data.modalities.row_layout import RowLayout, Shape
 from meritnas.errors import SpaceError, whole_number
-from meritnas.families.fusion.backbone import Backbone, shapes_from
+from meritnas.families.fusion.backbone import Backbone, measured
 from meritnas.families.fusion.child import Feature
 from meritnas.families.fusion.convolutions import Convolutions
 from meritnas.families.fusion.operations import BM_NAS, EVERY, NORMAL, SPARSE
@@ -112,7 +112,7 @@ def read_features(
     for number, (name, own) in enumerate(layout.modalities):
         backbone = dict(backbones).get(number)
         if callable(backbone):
-            shapes = shapes_from(backbone, own, name)
+            shapes = measured(backbone, own, name).shapes
         else:
             shapes = own if backbone is None else Convolutions.shapes(own[0])
         found += [Feature(number, place, shape) for place, shape in enumerate(shapes)]

@@ -26,7 +26,7 @@ from meritnas.families.fusion.arguments import (
     option_tags,
     read_features,
 )
-from meritnas.families.fusion.backbone import Backbone
+from meritnas.families.fusion.backbone import Backbone, stand_ins
 from meritnas.families.fusion.child import CellParts, Feature, FusionNetwork, make_backbones
 from meritnas.families.fusion.operations import make_fusion
 from meritnas.families.fusion.shown import drawn, fusion_source, short_network
@@ -249,12 +249,9 @@ class FusionSpace(Family):
         names = self.random(0).options
         free = {step.operation for plan in self.plans for step in plan.steps}
         plain = ["sum" if i in free else name for i, name in enumerate(names)]
-        if any(callable(backbone) for _, backbone in self.backbones):
-            # A user's function may read files, and then has no meaning on the `meta` device.
-            with seeded(0):
-                return self._network(plain, 0.0).to("meta")
+        counted = replace(self, backbones=stand_ins(self.backbones, self.layout))
         with torch.device("meta"):
-            return self._network(plain, 0.0)
+            return counted._network(plain, 0.0)
 
     def supernet(self, seed: int = 0, channels: int | None = None) -> GatedSupernet:
         """Fresh shared weights, of a network as wide as the child or narrower.

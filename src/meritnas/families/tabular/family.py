@@ -107,7 +107,7 @@ class TabularSpace(Family):
             return self.header
         widest = "-".join(str(max(widths)) for widths in self.widths)
         with torch.device("meta"):  # only names and shapes matter
-            return header_bytes(self.child(widest).state_dict(), widest)
+            return header_bytes(self._network(self._widths_of(widest)).state_dict(), widest)
 
     def timed(self, device: str = "cpu") -> TabularSpace:
         """The same space with a latency for every network, measured here and now.
@@ -168,12 +168,15 @@ class TabularSpace(Family):
         if auxiliary:
             raise SpaceError("networks for tables have no auxiliary head; set auxiliary to 0")
         widths = self._widths_of(architecture)
+        with seeded(seed):
+            return self._network(widths, dropout)
+
+    def _network(self, widths: Sequence[int], dropout: float = 0.0) -> nn.Sequential:
         parts: OrderedDict[str, nn.Module] = OrderedDict()
         left_out = partial(PooledDropout, dropout) if dropout else None
-        with seeded(seed):
-            if self.inputs.cardinalities:
-                parts["inputs"] = embed_table(self.inputs)
-            parts |= layer_parts(self.inputs.width, widths, self.outputs, left_out)
+        if self.inputs.cardinalities:
+            parts["inputs"] = embed_table(self.inputs)
+        parts |= layer_parts(self.inputs.width, widths, self.outputs, left_out)
         return nn.Sequential(parts)
 
     def restrict(self, kept: Sequence[np.ndarray]) -> TabularSpace:
