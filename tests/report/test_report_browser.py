@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import combinations
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from browser import DRIVER, PROGRAM, Browser, browsing
 from page_helpers import SHORT, Page, run
 
 import meritnas
-from meritnas.cli.live import SECONDS, LivePage
+from meritnas.cli.live import LivePage
 from meritnas.report.page.page import report_page, write_report
 
 pytestmark = pytest.mark.skipif(
@@ -191,35 +192,67 @@ def test_a_page_made_anew_stays_where_it_was_scrolled_to_and_ends_with_the_run(
     assert browser.complaints() == []
 
 
+DRIVEN = """
+import sys
+from meritnas.cli import live
+from meritnas.cli.main import main
+from meritnas.cli.progress.listener import Listener
+
+live.SECONDS = 1
+hear, stops = Listener.__call__, [0.9, 0.6, 0.3]
+
+def wait(self, event):
+    hear(self, event)
+    if event["kind"] == "search" and stops and event["step"] >= stops[-1] * event["steps"]:
+        stops.pop()
+        print("waits", file=sys.stderr, flush=True)
+        sys.stdin.readline()
+
+Listener.__call__ = wait
+main(sys.argv[1:])
+"""
+"""A search that stops three times on its way, until it is told to go on."""
+
+
 def test_a_page_follows_a_search_until_it_ends(browser: Browser, tmp_path: Path) -> None:
-    flags = ["--epochs", "120", "--retrain-epochs", "2", "--retrain-seeds", "1", "--finalists", "1"]
+    flags = ["--epochs", "20", "--retrain-epochs", "2", "--retrain-seeds", "1", "--finalists", "1"]
     search = subprocess.Popen(
         [
-            *(sys.executable, "-m", "meritnas", "search", "digits", "--max-params", "4000"),
+            *(sys.executable, "-c", DRIVEN, "search", "digits", "--max-params", "4000"),
             *(*flags, "--live", "--quiet", "--threads", "1", "--out", str(tmp_path / "run")),
         ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert search.stderr is not None
-    address = re.search(r"http://127\.0\.0\.1:\d+/", search.stderr.readline())
-    assert address is not None
-    browser.looks(1280, dark=False)
-    browser.open(address[0])
-    steps: list[str] = []
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        said = browser.asked("return document.querySelector('#live')?.textContent || ''")
-        if "has ended" in said:
-            break
-        steps.append(browser.asked("return document.querySelector('main').textContent"))
-        time.sleep(0.5)
-    else:
-        pytest.fail("the page did not say that the search has ended")
-    assert search.wait(60) == 0, search.stderr.read()
-    search.stderr.close()
-    assert len(set(steps)) > 2  # it grew while it was looked at
-    assert any("How the search made up its mind" in text for text in steps)
+    with ExitStack() as stack:
+        stack.callback(search.kill)
+        assert search.stdin is not None
+        assert search.stderr is not None
+        told, said = stack.enter_context(search.stdin), stack.enter_context(search.stderr)
+        address = re.search(r"http://127\.0\.0\.1:\d+/", said.readline())
+        assert address is not None
+        browser.looks(1280, dark=False)
+        browser.open(address[0])
+        seen: set[str] = set()
+        for _ in range(3):
+            assert said.readline() == "waits\n"
+            seen.add(other(browser, seen))  # it grows while it is looked at
+            print("go on", file=told, flush=True)
+        until(browser, "return document.querySelector('#live')?.textContent.includes('has ended')")
+        assert search.wait(60) == 0, said.read()
     assert "not finished" not in report_page(tmp_path / "run")
-    time.sleep(2.5 * SECONDS)
+    time.sleep(2.5)
     assert len(browser.complaints()) <= 1  # it asks no more than once in vain
+
+
+def other(browser: Browser, seen: set[str]) -> str:
+    """What the page of a search says, as soon as that is something new."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        text = str(browser.asked("return document.querySelector('main')?.textContent || ''"))
+        if "How the search made up its mind" in text and text not in seen:
+            return text
+        time.sleep(0.1)
+    return pytest.fail("the page did not change")

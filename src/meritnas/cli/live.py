@@ -1,27 +1,19 @@
-"""A web server on this machine that shows the report of a running search."""
+"""The report of a running search, in a browser on this machine."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from html import escape
 from pathlib import Path
 from typing import Self
 
+from meritnas.cli.page_server import HOST, PageServer
 from meritnas.errors import MeritNASError, UsageError
 
 SECONDS = 2
 """A page is made anew at most this often, and asked for as often."""
-
-_HOST = "127.0.0.1"
-_WAITING = (
-    '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" '
-    'content="1"><link rel="icon" href="data:,"><title>MeritNAS</title></head>'
-    '<body><header><p id="live"></p></header><main><p>The data is being read.</p></main>'
-    "</body></html>"
-)
 
 
 class LivePage:
@@ -39,20 +31,20 @@ class LivePage:
         self._lock = threading.Lock()
         self._made = (-float("inf"), "")
         self._asked = -float("inf")
-        self._answered = threading.Event()
+        self._last: str | None = None
+        self._seen = threading.Event()
         try:
-            self._server = ThreadingHTTPServer((_HOST, port), self._handler())
+            self._server = PageServer(port, self._wanted, self._delivered)
         except OSError as error:
             raise UsageError(
                 f"port {port} cannot be used here ({error.strerror}); give another --live-port"
             ) from error
-        self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
 
     @property
     def address(self) -> str:
         """What to open in a browser."""
-        return f"http://{_HOST}:{self._server.server_address[1]}/"
+        return f"http://{HOST}:{self._server.server_address[1]}/"
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -61,9 +53,9 @@ class LivePage:
     def __exit__(self, kind: type[BaseException] | None, *others: object) -> None:
         if kind is None and time.monotonic() - self._asked < 2 * SECONDS:
             with self._lock:
-                self._made = (-float("inf"), "")
-            self._answered.clear()
-            self._answered.wait(1.5 * SECONDS)
+                self._last = self._fresh()
+                self._made = (float("inf"), self._last)
+            self._seen.wait(1.5 * SECONDS)
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -77,43 +69,34 @@ class LivePage:
                 self._made = (time.monotonic(), text)
             return text
 
+    def _wanted(self) -> str:
+        self._asked = time.monotonic()
+        return self.page()
+
+    def _delivered(self, page: str) -> None:
+        if page is self._last:
+            self._seen.set()
+
     def _fresh(self) -> str:
         folder = self._run()
         if folder is None:
-            return _WAITING
+            return _note("The data is being read.")
 
         from meritnas.report.page.page import report_page  # here: --help must not wait for torch
 
         try:
             return report_page(folder, SECONDS)
         except (MeritNASError, OSError):  # its first file is being written
-            return _WAITING
+            return _note("The data is being read.")
+        except Exception as error:  # nobody looks at a page in vain, and no search ends for it
+            return _note(f"The page cannot be made: {error!r}")
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        live = self
 
-        class Handler(BaseHTTPRequestHandler):
-            """Answers for the one page there is, to this machine alone."""
-
-            def do_GET(self) -> None:
-                """The page."""
-                host = self.headers.get("Host", "").rpartition(":")[0]
-                if host not in (_HOST, "localhost"):  # a page from elsewhere must not read it
-                    self.send_error(HTTPStatus.FORBIDDEN)
-                elif self.path != "/":
-                    self.send_error(HTTPStatus.NOT_FOUND)
-                else:
-                    live._asked = time.monotonic()
-                    body = live.page().encode()
-                    self.send_response(HTTPStatus.OK)
-                    self.send_header("Content-Type", "text/html; charset=utf-8")
-                    self.send_header("Content-Length", str(len(body)))
-                    self.send_header("Cache-Control", "no-store")
-                    self.end_headers()
-                    self.wfile.write(body)
-                    live._answered.set()
-
-            def log_message(self, format: str, *args: object) -> None:
-                """Nothing: standard error is for the search."""
-
-        return Handler
+def _note(text: str) -> str:
+    """A page that says one thing, and asks again."""
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" '
+        'content="1"><link rel="icon" href="data:,"><title>MeritNAS</title></head>'
+        f'<body><header><p id="live"></p></header><main><p>{escape(text)}</p></main>'
+        "</body></html>"
+    )

@@ -40,9 +40,9 @@ def make_search(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
         as_json: bool,
         **settings: Any,
     ) -> None:
-        listener = Listener(quiet=quiet, run=resume)
+        listener = Listener(quiet=quiet)
         given = given_values({"data": data, "target": target, **settings, "out": out})
-        with plain_outcome(lambda: _way_on(listener.run)):
+        with plain_outcome(lambda: _way_on(listener.run or resume)):
             if resume is not None:
                 _only_resume({**given, **given_values({"config": config})})
             elif print_config:
