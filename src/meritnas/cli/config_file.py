@@ -12,6 +12,7 @@ from meritnas.cli.request import Asked, simple_settings
 from meritnas.errors import UsageError
 from meritnas.settings.fields import Setting, settings_of
 from meritnas.settings.limits import Limits
+from meritnas.wording import visible
 
 
 def config_text(asked: Asked) -> str:
@@ -65,5 +66,14 @@ def _toml(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, str | bool | int | float):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return _text(json.dumps(value, ensure_ascii=False))
     raise UsageError(f"a config file has no way to write {value!r}")
+
+
+def _text(written: str) -> str:
+    """JSON as TOML has it, and as a terminal may be given it: control characters as escapes."""
+    if any(0xD800 <= ord(letter) < 0xE000 for letter in written):
+        raise UsageError(f"a config file has no way to write {written!r}: halves of characters")
+    return "".join(
+        letter if visible(letter) == letter else f"\\u{ord(letter):04x}" for letter in written
+    )

@@ -21,6 +21,7 @@ from meritnas.cli.commands.search import make_search
 from meritnas.cli.commands.show import show
 from meritnas.cli.exit_codes import BAD_INPUT
 from meritnas.cli.messages import say_error
+from meritnas.cli.plain_group import PlainGroup
 from meritnas.cli.request import owners
 from meritnas.errors import MeritNASError
 from meritnas.version import __version__
@@ -56,6 +57,7 @@ def make_app(chosen: Chosen | None = None) -> typer.Typer:
     owned = [] if chosen is None else owners(chosen)
     named = chosen or Chosen()
     app = typer.Typer(
+        cls=PlainGroup,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},

@@ -7,10 +7,17 @@ from pathlib import Path
 
 import typer
 
+from meritnas.wording import visible
+
 
 def say(text: str) -> None:
     """A line for people; standard output is kept for results."""
-    typer.echo(text, err=True)
+    typer.echo(visible(text), err=True)
+
+
+def tell(text: str) -> None:
+    """A line of a result, for people; programs ask for JSON."""
+    typer.echo(visible(text))
 
 
 def say_error(text: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from meritnas.cli.messages import predict_command
+from meritnas.cli.messages import predict_command, tell
 from meritnas.report.terminal.pareto_table import pareto_table
 from meritnas.report.terminal.summary import kind_of_data, summary_table
 
@@ -27,12 +27,12 @@ def print_result(summary: Mapping[str, Any], *, as_json: bool) -> None:
         console.print(pareto_table(rows))
         figure = Path(summary["run"]) / "pareto.svg"
         if figure.is_file():
-            typer.echo(f"figure: {figure}")
+            tell(f"figure: {figure}")
         if any(row.get("short", row["architecture"]) != row["architecture"] for row in rows):
-            typer.echo(f"their networks in full: {Path(summary['run']) / 'result.json'}")
+            tell(f"their networks in full: {Path(summary['run']) / 'result.json'}")
     page = Path(summary["run"]) / "report.html"
     if page.is_file():
-        typer.echo(f"look at it: {page}")
+        tell(f"look at it: {page}")
     kind = kind_of_data(summary)
     command = predict_command(summary["run"], kind.predict_with)
-    typer.echo(f"{'let it write' if kind.writes else 'predict'} with: {command}")
+    tell(f"{'let it write' if kind.writes else 'predict'} with: {command}")

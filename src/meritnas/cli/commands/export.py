@@ -11,6 +11,7 @@ import typer
 from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
 from meritnas.cli.help_text import help_text, switch
+from meritnas.cli.messages import tell
 
 
 def export(
@@ -43,4 +44,5 @@ def export(
         if as_json:
             typer.echo(json.dumps({"run": str(run), "to": to, "files": files}))
         else:
-            typer.echo("\n".join(files))
+            for file in files:
+                tell(file)

@@ -17,6 +17,7 @@ from meritnas.errors import DataError, StoreError, UsageError
 from meritnas.report.names import metric_name
 from meritnas.report.numbers import score_text
 from meritnas.store.disk_errors import disk_errors
+from meritnas.wording import visible_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,7 +151,9 @@ def _write_on(
 def _named(answers: pd.DataFrame, names: list[str] | None) -> pd.DataFrame:
     """The answers, with the pictures' file names before them."""
     if names is not None:
-        answers.insert(0, "file", names)
+        # Names of files need not be texts, and what is half a character is written as an escape.
+        whole = [name.encode("utf-8", "backslashreplace").decode() for name in names]
+        answers.insert(0, "file", whole)
     return answers
 
 
@@ -188,6 +191,10 @@ def _object(
 
 
 def _write_out(text: str) -> None:
+    """Answers: to a program as they are, to a terminal as they may be shown."""
+    if sys.stdout.isatty():
+        text = visible_lines(text)
+    text = text.encode("utf-8", "backslashreplace").decode()  # of halves of characters
     # In pieces: one large write to a pipe may end half done, without an error.
     for start in range(0, len(text), _PIECE):
         sys.stdout.write(text[start : start + _PIECE])

@@ -10,7 +10,7 @@ import typer
 from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
 from meritnas.cli.help_text import help_text, switch
-from meritnas.cli.messages import say
+from meritnas.cli.messages import say, tell
 from meritnas.errors import StoreError
 
 
@@ -37,4 +37,4 @@ def report(
         written = write_report(run, out)
         for text in read_run(run).said:
             say(f"note: {text}")
-        typer.echo(str(written))
+        tell(str(written))

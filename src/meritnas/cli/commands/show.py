@@ -14,6 +14,7 @@ def show(run: opt.ShownRun) -> None:
     with plain_outcome(lambda: "nothing was written"):
         from meritnas.report.run_files import read_run  # here: --help must not wait for torch
         from meritnas.report.terminal.network_text import facts_table, network_text
+        from meritnas.report.terminal.plain import plain
 
         files = read_run(run)
         console = Console(highlight=False)
@@ -23,7 +24,7 @@ def show(run: opt.ShownRun) -> None:
             console.print(network_text(files, console.width), soft_wrap=True)
         except _DAMAGED as error:
             say(f"note: {error}")
-            console.print(files.network, markup=False, soft_wrap=True)
+            console.print(plain(str(files.network)), soft_wrap=True)
         try:
             console.print(facts_table(files))
         except _DAMAGED as error:

@@ -21,6 +21,7 @@ from rich.text import Text
 from meritnas.cli.progress.progress import Event, detail_text, run_text, stage_text
 from meritnas.cli.progress.run_pace import RunPace
 from meritnas.report.numbers import duration_text
+from meritnas.wording import visible
 
 _INDENT = "  "
 
@@ -93,7 +94,7 @@ class BarProgress:
 
     def note(self, text: str) -> None:
         """Print above the bars."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def _wait(self) -> None:
         self._task = self._bars.add_task("starting", total=None, said="reading data")
@@ -107,7 +108,10 @@ class _Bars(Progress):
         for task in self.tasks:
             yield self.make_tasks_table([task])
             yield Text(
-                _INDENT + task.fields["said"], style="dim", no_wrap=True, overflow="ellipsis"
+                _INDENT + visible(task.fields["said"]),
+                style="dim",
+                no_wrap=True,
+                overflow="ellipsis",
             )
 
 

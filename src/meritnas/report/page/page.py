@@ -32,6 +32,7 @@ from meritnas.report.run_files import RunFiles, read_run
 from meritnas.report.run_network import RunNetwork, run_network
 from meritnas.store.disk_errors import disk_errors
 from meritnas.version import __version__
+from meritnas.wording import visible
 
 NAME = "report.html"
 """The file in a run's folder."""
@@ -104,7 +105,7 @@ def report_at_end(folder: Path) -> None:
         write_report(folder)
     except Exception as error:
         reason = str(error) if isinstance(error, MeritNASError) else repr(error)
-        print(f"note: no report was written: {reason}", file=sys.stderr)
+        print(visible(f"note: no report was written: {reason}"), file=sys.stderr)
 
 
 @cache

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich import box
-from rich.table import Table
-
 from meritnas.report.names import metric_name
 from meritnas.report.numbers import chance_text, count_text, duration_text, score_text
+from meritnas.report.terminal.plain import PlainTable
 
 
-def comparison_table(compared: Mapping[str, Any]) -> Table:
+def comparison_table(compared: Mapping[str, Any]) -> PlainTable:
     """Strategies, the best first; `compared` is what `meritnas compare --json` prints."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = PlainTable()
     table.add_column("strategy", overflow="fold")
     score = f"test {metric_name(str(compared['metric']))}"
     for name in (score, "mean rank", "p against the best", "passes", "time"):
@@ -29,9 +27,10 @@ def comparison_table(compared: Mapping[str, Any]) -> Table:
             count_text(row["passes"]),
             duration_text(row["seconds"]),
         )
-    table.caption = f"means over {seeds} seeds" if seeds > 1 else "one seed"
+    about = f"means over {seeds} seeds" if seeds > 1 else "one seed"
     if compared["differ"] is not None:
         chance = chance_text(compared["differ"])
         sign = "" if chance.startswith("<") else "= "
-        table.caption += f"; ranks differ by chance with p {sign}{chance} (Friedman)"
+        about += f"; ranks differ by chance with p {sign}{chance} (Friedman)"
+    table.say_below(about)
     return table

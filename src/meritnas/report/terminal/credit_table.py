@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich import box
-from rich.table import Table
-
 from meritnas.report.names import metric_name
 from meritnas.report.numbers import count_text, interval_text, score_text, signed_text
+from meritnas.report.terminal.plain import PlainTable
 
 _ALTERNATIVES = 8
 _INTERACTIONS = 5
 
 
-def parts_table(explained: Mapping[str, Any]) -> Table:
+def parts_table(explained: Mapping[str, Any]) -> PlainTable:
     """What each part is worth; `explained` is what `meritnas explain --json` prints."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = PlainTable()
     for name in ("part", "chosen"):
         table.add_column(name, overflow="fold")
     for name in ("Shapley value", "95 % interval"):
@@ -25,13 +23,14 @@ def parts_table(explained: Mapping[str, Any]) -> Table:
     for row in explained["rows"]:
         interval = interval_text(row["low"], row["high"])
         table.add_row(row["decision"], row["option"], signed_text(row["value"]), interval)
-    table.caption = (
+    about = (
         f"for the {metric_name(str(explained['metric']))} on validation rows "
         f"({score_text(explained['score'])} with all parts), by the weights that all networks "
         f"share; a part that is taken away leaves {explained['absent']}"
     )
     if kept := narrowest_text(explained):
-        table.caption += f"; {kept}"
+        about += f"; {kept}"
+    table.say_below(about)
     return table
 
 
@@ -44,14 +43,14 @@ def narrowest_text(explained: Mapping[str, Any]) -> str:
     return f"{', '.join(names)} {verb} that already, so there is nothing to take away"
 
 
-def alternatives_table(explained: Mapping[str, Any], limits: Mapping[str, int]) -> Table:
+def alternatives_table(explained: Mapping[str, Any], limits: Mapping[str, int]) -> PlainTable:
     """The networks that differ in one answer and are closest to the chosen one.
 
     Args:
         explained: what `meritnas explain --json` prints.
         limits: of the run; without any nothing is said about them.
     """
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="closest alternatives")
+    table = PlainTable("closest alternatives")
     for name in ("part", "chosen", "instead"):
         table.add_column(name, overflow="fold")
     for name in ("loss", "parameters"):
@@ -70,9 +69,9 @@ def alternatives_table(explained: Mapping[str, Any], limits: Mapping[str, int]) 
     return table
 
 
-def interactions_table(explained: Mapping[str, Any]) -> Table:
+def interactions_table(explained: Mapping[str, Any]) -> PlainTable:
     """The pairs of parts that are worth most, or least, more than each by itself."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="strongest interactions")
+    table = PlainTable("strongest interactions")
     for name in ("part", "with"):
         table.add_column(name, overflow="fold")
     table.add_column("together", justify="right")

@@ -5,32 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich import box
-from rich.table import Table
-
 from meritnas.report.modality_rows import USE_HEAD, use_cells
 from meritnas.report.names import metric_name
 from meritnas.report.numbers import score_text
+from meritnas.report.terminal.plain import PlainTable
 
 
-def use_table(explained: Mapping[str, Any]) -> Table:
+def use_table(explained: Mapping[str, Any]) -> PlainTable:
     """What each modality is worth; `explained` is what `meritnas explain --json` prints."""
     metric = metric_name(str(explained["metric"]))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = PlainTable()
     for name in USE_HEAD:
         table.add_column(name, justify="left" if name == "modality" else "right")
     for row in explained["modalities"]:
         table.add_row(*use_cells(row))
-    table.caption = (
+    table.say_below(
         f"{metric} {score_text(explained['score'])} with all, "
         f"{score_text(explained['nothing'])} with none"
     )
     return table
 
 
-def disturbed_table(rows: Sequence[Mapping[str, Any]], metric: str) -> Table:
+def disturbed_table(rows: Sequence[Mapping[str, Any]], metric: str) -> PlainTable:
     """Scores by disturbance and modality, a column for each level."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = PlainTable()
     table.add_column("disturbance")
     table.add_column("modality", overflow="fold")
     table.add_column(f"{metric_name(metric)} at level: score", justify="left")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from meritnas.families.drawing import drawing_lines
 from meritnas.report.page.network import summary_facts
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import run_network
+from meritnas.report.terminal.plain import PlainTable, plain
 
 _INDENT = "  "
 
@@ -23,28 +22,28 @@ def network_text(run: RunFiles, width: int) -> Text:
     """
     text = run.network
     if text is None:
-        return Text("no network yet")
+        return plain("no network yet")
     network = run_network(run)
     if network.family is None:
-        return Text(text)
+        return plain(text)
     architecture = network.parsed(text)
     layers = network.family.layers(architecture)
     if layers:
-        return Text("\n".join(_boxes([(name, f"{size:,}") for name, size in layers], width)))
+        return plain("\n".join(_boxes([(name, f"{size:,}") for name, size in layers], width)))
     lines = []
     for drawing in network.family.drawings(architecture):
         lines += [drawing.title, *(_INDENT + line for line in drawing_lines(drawing))]
-    return Text("\n".join(lines or [text]))
+    return plain("\n".join(lines or [text]))
 
 
-def facts_table(run: RunFiles) -> Table:
+def facts_table(run: RunFiles) -> PlainTable:
     """What the network costs, its scores, and how it was found."""
-    table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
+    table = PlainTable(header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in summary_facts(run):
         unknown = name == "data" and not run.config["data"]
-        table.add_row(Text(name), Text("?" if unknown else value))
+        table.add_row(name, "?" if unknown else value)
     return table
 
 

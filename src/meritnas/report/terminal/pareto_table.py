@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich import box
-from rich.table import Table
-
 from meritnas.report.pareto_points import curve_metric, point_cells, score_label
+from meritnas.report.terminal.plain import PlainTable
 
 
-def pareto_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def pareto_table(rows: Sequence[Mapping[str, Any]]) -> PlainTable:
     """A trade-off curve for people: the best network found for each limit."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="smaller limits", title_justify="left")
+    table = PlainTable("smaller limits")
+    table.title_justify = "left"
     table.add_column("at most", justify="right")
     table.add_column("network", overflow="fold")
     table.add_column("parameters", justify="right")

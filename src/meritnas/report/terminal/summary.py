@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
-
 from meritnas.data.kind import DataKind
 from meritnas.data.kinds import kind_named
 from meritnas.families.catalogue import data_of
 from meritnas.report.names import amount_text, cost_name, metric_name
 from meritnas.report.numbers import count_text, duration_text, score_text, share_text
+from meritnas.report.terminal.plain import PlainTable, plain
 
 
-def summary_table(summary: Mapping[str, Any]) -> Table:
+def summary_table(summary: Mapping[str, Any]) -> PlainTable:
     """What a search found, for people; `summary` is what `meritnas search --json` prints."""
-    table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
+    table = PlainTable(header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in summary_rows(summary):
-        style = "bold" if name == "network" else ""
-        table.add_row(Text(name), Text(value, style=style))
+        table.add_row(name, plain(value, "bold" if name == "network" else ""))
     return table
 
 
