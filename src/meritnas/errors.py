@@ -39,12 +39,33 @@ class UsageError(MeritNASError, ValueError):
     """Arguments contradict each other or name something that does not exist."""
 
 
-def whole_number(name: str, value: object, least: int | None = None) -> int:
-    """The value as an integer, if it is one (numpy's count too) and not below `least`."""
+def whole_number(
+    name: str, value: object, least: int | None = None, most: int | None = None
+) -> int:
+    """The value as an integer, if it is one (numpy's count too, True is none) and in bounds."""
     try:
+        if isinstance(value, bool):
+            raise TypeError("an answer, no number")
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError as error:
-        raise UsageError(f"{name} must be a whole number, got {value!r}") from error
+        raise UsageError(f"{name} must be a whole number, got {told(value)}") from error
     if least is not None and number < least:
-        raise UsageError(f"{name} must be at least {least}, got {number}")
+        raise UsageError(f"{name} must be at least {least}, got {told(number)}")
+    if most is not None and number > most:
+        raise UsageError(f"{name} must be at most {most:,}, got {told(number)}")
     return number
+
+
+def told(value: object) -> str:
+    """A value that somebody gave, for a message of one line: as it is written, or what it is."""
+    try:
+        written = repr(value)
+    except Exception:  # numbers of thousands of digits, and objects of users' own
+        written = ""
+    if not written or "\n" in written or len(written) > _LONGEST:
+        return f"a {type(value).__name__}"
+    return written
+
+
+_LONGEST = 200
+"""Of a value in a message, in letters."""

@@ -59,7 +59,7 @@ def test_flags_of_what_may_be_repeated() -> None:
     [
         (
             lambda: TableReading(scaling="log"),  # type: ignore[arg-type]
-            "the scaling must be auto, standard or quantile, got 'log'",
+            "scaling must be one of auto, standard, quantile, got 'log'",
         ),
         (lambda: ImageReading(3), "image_size must be at least 4, got 3"),
         (lambda: ImageReading((8, 2)), "image_size must be at least 4, got 2"),
@@ -70,13 +70,13 @@ def test_flags_of_what_may_be_repeated() -> None:
         ),
         (
             lambda: TextReading("letter"),  # type: ignore[arg-type]
-            "the level must be word or character, got 'letter'",
+            "level must be one of word, character, got 'letter'",
         ),
         (lambda: TextReading(vocabulary=1), "vocabulary must be at least 2, got 1"),
         (lambda: TextReading(window=0), "window must be at least 1, got 0"),
         (
             lambda: ModalityReading(text_form="spoken"),  # type: ignore[arg-type]
-            "text_form must be counted or hashed, got 'spoken'",
+            "text_form must be one of counted, hashed, got 'spoken'",
         ),
         (lambda: ModalityReading(text_columns=0), "text_columns must be at least 1, got 0"),
         (

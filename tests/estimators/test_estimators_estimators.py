@@ -226,7 +226,7 @@ def test_nested_parameters_can_be_set() -> None:
         ({"spade__layers": 4}, "no parameter 'spade__layers' .* space, "),
         ({"strategy": "tabnsa", "strategy__samples": 4}, "no parameter 'strategy__samples'"),
         ({"space__layers": 2.5}, "layers must be a whole number"),
-        ({"reading__scaling": "log"}, "scaling must be auto, standard or quantile"),
+        ({"reading__scaling": "log"}, "scaling must be one of auto, standard, quantile"),
         ({"strategy__sampling": "reject"}, "sampling must be one of"),
     ],
 )

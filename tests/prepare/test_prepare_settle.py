@@ -150,7 +150,7 @@ def test_what_is_not_limited_is_no_limit() -> None:
     ("asked", "says"),
     [
         ({"space": "tabular"}, "use nasbench201 or darts"),
-        ({"preset": "slow"}, "preset must be quick or paper, got 'slow'"),
+        ({"preset": "slow"}, "preset must be one of quick, paper, got 'slow'"),
         ({"strategy": "dart"}, "did you mean 'darts'"),
         ({"run": RunOptions("abacus")}, "device 'abacus' cannot be used here"),
     ],

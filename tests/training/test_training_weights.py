@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flat_search import search
-from meritnas import DataError, tabular_space
+from meritnas import DataError, UsageError, tabular_space
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
 from meritnas.data.tables.bundle import encode_table, outline_table
@@ -178,6 +178,6 @@ def test_weights_of_classes_need_classes(tmp_path: Path) -> None:
     frame = imbalanced().drop(columns="y").assign(y=np.linspace(0, 1, 600))
     with pytest.raises(DataError, match="the target 'y' is a number"):
         search(frame, "y", class_weight="balanced", out=tmp_path / "run")
-    with pytest.raises(DataError, match="must be 'balanced'"):
+    with pytest.raises(UsageError, match="must be 'balanced'"):
         search(imbalanced(), "y", class_weight="blanced", out=tmp_path / "run")  # type: ignore[arg-type]
     assert not (tmp_path / "run").exists()

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-from meritnas.errors import whole_number
 from meritnas.families.presets.images import ImageRecipe
 from meritnas.settings.fields import shown
 from meritnas.settings.spec import SpaceSpec
 
-_BY_PRESET = shown(usual="by preset")
+MOST_CHANNELS = 10_000
+MOST_CELLS = 200
+"""Sizes that no machine trains, which is found out late."""
+
+_CHANNELS = shown(usual="by preset", least=1, most=MOST_CHANNELS)
+_CELLS = shown(usual="by preset", least=1, most=MOST_CELLS)
 _SIZES = ("channels", "cells", "supernet_channels", "supernet_cells", "partial_channels")
 
 
@@ -30,18 +34,13 @@ class CellSizes(SpaceSpec):
     networks: ClassVar[str] = "networks for images"
     channels_in_parts: ClassVar[bool] = True
 
-    channels: int | None = field(default=None, metadata=_BY_PRESET)
-    cells: int | None = field(default=None, metadata=_BY_PRESET)
-    supernet_channels: int | None = field(default=None, metadata=_BY_PRESET)
-    supernet_cells: int | None = field(default=None, metadata=_BY_PRESET)
-    partial_channels: int | None = field(default=None, metadata=shown(usual="by strategy"))
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in _SIZES:
-            value = getattr(self, name)
-            if value is not None:
-                whole_number(name, value, 1)
+    channels: int | None = field(default=None, metadata=_CHANNELS)
+    cells: int | None = field(default=None, metadata=_CELLS)
+    supernet_channels: int | None = field(default=None, metadata=_CHANNELS)
+    supernet_cells: int | None = field(default=None, metadata=_CELLS)
+    partial_channels: int | None = field(
+        default=None, metadata=shown(usual="by strategy", least=1, most=MOST_CHANNELS)
+    )
 
     def sized(self, recipe: ImageRecipe) -> Self:
         """The same with all sizes, those that are open as the recipe has them."""

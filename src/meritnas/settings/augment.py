@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from meritnas.errors import UsageError, whole_number
+from meritnas.settings.checks import check_fields
+from meritnas.settings.fields import shown
+
+MOST_PIXELS = 4096
+"""Of a side of images, and of what is done to them."""
 
 
 @dataclass(frozen=True)
@@ -24,15 +28,12 @@ class Augment:
             that a part of it may lie outside.
     """
 
-    crop: int = 0
+    crop: int = field(default=0, metadata=shown(least=0, most=MOST_PIXELS))
     flip: bool = False
-    cutout: int = 0
+    cutout: int = field(default=0, metadata=shown(least=0, most=MOST_PIXELS))
 
     def __post_init__(self) -> None:
-        for name in ("crop", "cutout"):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), 0))
-        if not isinstance(self.flip, bool):
-            raise UsageError(f"flip must be True or False, got {self.flip!r}")
+        check_fields(self)
 
     @property
     def changes(self) -> bool:

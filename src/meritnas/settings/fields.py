@@ -26,6 +26,9 @@ class Setting:
         usual: in words, what a default of None stands for.
         metavar: what its value is called in help; empty for the type's own name.
         hidden: whether it is no flag at all.
+        optional: whether it may be None.
+        least: the smallest value, of a whole number; None for any.
+        most: the largest.
     """
 
     name: str
@@ -36,6 +39,15 @@ class Setting:
     usual: str = ""
     metavar: str = ""
     hidden: bool = False
+    optional: bool = False
+    least: int | None = None
+    most: int | None = None
+
+    @property
+    def called(self) -> str:
+        """Its name in messages, which tells `epochs` of a training alone from those of a search."""
+        flag = self.flag.replace("-", "_")
+        return flag if flag.endswith(f"_{self.name}") else self.name
 
     @property
     def choices(self) -> tuple[Any, ...]:
@@ -44,10 +56,17 @@ class Setting:
 
 
 def shown(
-    *, flag: str = "", usual: str = "", metavar: str = "", hidden: bool = False
+    *,
+    flag: str = "",
+    usual: str = "",
+    metavar: str = "",
+    hidden: bool = False,
+    least: int | None = None,
+    most: int | None = None,
 ) -> Mapping[str, Any]:
     """Metadata of a field, for what its type and docstring do not say; see `Setting`."""
-    return {"flag": flag, "usual": usual, "metavar": metavar, "hidden": hidden}
+    told = {"flag": flag, "usual": usual, "metavar": metavar, "hidden": hidden}
+    return {**told, "least": least, "most": most}
 
 
 def settings_of(owner: type | Callable[..., Any]) -> tuple[Setting, ...]:
@@ -91,6 +110,9 @@ def _setting(
         more.get("usual", ""),
         more.get("metavar", ""),
         more.get("hidden", False),
+        default is None or NoneType in get_args(hint),
+        more.get("least"),
+        more.get("most"),
     )
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Any
 
-from meritnas.errors import UsageError, whole_number
-from meritnas.settings.spec import check_numbers
+from meritnas.errors import UsageError
+from meritnas.settings.checks import check_fields
 
 _COSTS = {
     "max_params": ("params", 1),
@@ -37,15 +37,10 @@ class Limits:
     max_latency_ms: float | None = None
 
     def __post_init__(self) -> None:
-        check_numbers(self)
+        check_fields(self)
         for field in fields(self):
             value = getattr(self, field.name)
-            cost, unit = _COSTS[field.name]
-            if value is None:
-                continue
-            if unit == 1:
-                object.__setattr__(self, field.name, whole_number(f"max_{cost}", value))
-            elif not 0 < value < math.inf:
+            if value is not None and _COSTS[field.name][1] > 1 and not 0 < value < math.inf:
                 raise UsageError(f"{field.name} must be above 0 and finite, got {value}")
 
     def by_cost(self) -> dict[str, int]:

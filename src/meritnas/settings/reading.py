@@ -6,12 +6,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from meritnas.settings.checks import check_fields
 from meritnas.settings.recipe import TrainRecipe
 
 
 @dataclass(frozen=True)
 class Reading:
     """What a user decides about data."""
+
+    def __post_init__(self) -> None:
+        """Complain about what is not of its type, or beyond its bounds."""
+        check_fields(self)
 
     def changed(self, recipe: TrainRecipe) -> TrainRecipe:
         """A recipe with what is decided here about training; most kinds of data say nothing."""

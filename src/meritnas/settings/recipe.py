@@ -7,8 +7,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from meritnas.errors import UsageError, whole_number
+from meritnas.errors import UsageError
 from meritnas.settings.augment import Augment
+from meritnas.settings.checks import check_fields
+from meritnas.settings.fields import shown
+
+MOST_EPOCHS = 1_000_000
+MOST_ROWS = 1_000_000
+"""Of a step."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ class TrainRecipe:
     optimizer: Literal["adam", "sgd"] = "adam"
     learning_rate: float = 0.01
     schedule: Literal["cosine", "constant"] = "cosine"
-    batch_size: int = 128
+    batch_size: int = field(default=128, metadata=shown(least=2, most=MOST_ROWS))
     weight_decay: float = 0.3
     dropout: float | None = None
     averaging: float = 0.99
@@ -61,21 +67,8 @@ class TrainRecipe:
     def __post_init__(self) -> None:
         if isinstance(self.augment, Mapping):  # as JSON has it
             object.__setattr__(self, "augment", Augment(**self.augment))
-        self._check_names()
+        check_fields(self)
         self._check_numbers()
-        object.__setattr__(self, "batch_size", whole_number("batch_size", self.batch_size, 2))
-
-    def _check_names(self) -> None:
-        if self.optimizer not in ("adam", "sgd"):
-            raise UsageError(f"the optimizer must be adam or sgd, got '{self.optimizer}'")
-        if self.schedule not in ("cosine", "constant"):
-            raise UsageError(f"the schedule must be cosine or constant, got '{self.schedule}'")
-        if self.decay not in ("apart", "gradient"):
-            raise UsageError(f"the decay must be apart or gradient, got '{self.decay}'")
-        if not isinstance(self.nesterov, bool):
-            raise UsageError(f"nesterov must be True or False, got {self.nesterov!r}")
-        if not isinstance(self.augment, Augment):
-            raise UsageError(f"augment must be an Augment, got {self.augment!r}")
 
     def _check_numbers(self) -> None:
         if not 0 < self.learning_rate < math.inf:

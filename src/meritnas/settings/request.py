@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, field
-from typing import Any, Literal, SupportsFloat
+from typing import Any, Literal
 
-from meritnas.errors import UsageError, whole_number
+from meritnas.errors import UsageError, told
+from meritnas.settings.checks import check_fields
 from meritnas.settings.fields import shown
 from meritnas.settings.limits import Limits
+from meritnas.settings.recipe import MOST_EPOCHS
 from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.settings.training import Retraining, Training
+
+_MOST_THREADS = 64
+"""Or more on a machine with many processors."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +29,18 @@ class RunOptions:
     """
 
     device: str = "cpu"
-    threads: int | None = field(default=None, metadata=shown(usual="1, or all for large batches"))
+    threads: int | None = field(
+        default=None, metadata=shown(usual="1, or all for large batches", least=1)
+    )
 
     def __post_init__(self) -> None:
-        if self.threads is not None:
-            object.__setattr__(self, "threads", whole_number("threads", self.threads, 1))
+        check_fields(self)
+        most = max(_MOST_THREADS, 4 * (os.cpu_count() or 1))
+        if self.threads is not None and self.threads > most:
+            raise UsageError(
+                f"threads must be at most {most} on this machine, got {self.threads}; leave it out "
+                "for as many as suit the data"
+            )
 
 
 @dataclass(frozen=True)
@@ -60,11 +73,14 @@ class Request:
     )
     preset: Literal["quick", "paper"] | None = field(default=None, metadata=shown(usual="quick"))
     epochs: int | None = field(
-        default=None, metadata=shown(usual="60, more on small tables; others: by preset")
+        default=None,
+        metadata=shown(
+            usual="60, more on small tables; others: by preset", least=1, most=MOST_EPOCHS
+        ),
     )
     minutes: float | None = None
     pareto: bool = False
-    seed: int = 0
+    seed: int = field(default=0, metadata=shown(least=0))
     limits: Limits = field(default_factory=Limits)
     reading: Any = None
     training: Training = field(default_factory=Training)
@@ -72,13 +88,9 @@ class Request:
     run: RunOptions = field(default_factory=RunOptions)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
+        check_fields(self)
         if self.seed >= 2**32:
-            raise UsageError(f"seed must be below 2**32, got {self.seed}")
-        if self.epochs is not None:
-            object.__setattr__(self, "epochs", whole_number("epochs", self.epochs, 1))
-        if self.preset not in (None, "quick", "paper"):
-            raise UsageError(f"the preset must be quick or paper, got '{self.preset}'")
+            raise UsageError(f"seed must be below 2**32, got {told(self.seed)}")
         check_minutes(self.minutes)
         if self.epochs is not None and self.minutes is not None:
             raise UsageError("give either epochs or minutes, not both")
@@ -86,7 +98,5 @@ class Request:
 
 def check_minutes(minutes: float | None) -> None:
     """Complain about a time that is none."""
-    if minutes is not None and not isinstance(minutes, SupportsFloat):
-        raise UsageError(f"minutes must be a number, got {minutes!r}")
     if minutes is not None and not 0 < minutes < math.inf:
         raise UsageError(f"minutes must be above 0 and finite, got {minutes}")

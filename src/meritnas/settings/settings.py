@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from meritnas.errors import UsageError, whole_number
+from meritnas.settings.checks import check_fields
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.request import check_minutes
 from meritnas.settings.spec import SpaceSpec, StrategySpec
@@ -58,11 +59,10 @@ class SearchSettings:
     pareto: bool = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name in ("epochs", "retrain_epochs", "retrain_seeds", "finalists", "threads", "seed"):
-            value = getattr(self, name)
-            if value is not None:
-                least = 0 if name == "seed" else 1
-                object.__setattr__(self, name, whole_number(name, value, least))
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name), 0 if name == "seed" else 1)
         limits = {name: whole_number(f"max_{name}", most) for name, most in self.limits.items()}
         object.__setattr__(self, "limits", limits)
         check_minutes(self.minutes)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsFloat
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from meritnas.errors import UsageError, whole_number
+from meritnas.errors import UsageError
+from meritnas.settings.checks import check_fields
 from meritnas.settings.fields import settings_of
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Spec:
             cls.name = f"{cls.__module__}:{cls.__qualname__}"
 
     def __post_init__(self) -> None:
-        """Complain about what is no choice, no whole number or no yes or no."""
+        """Complain about an option that is not of its type, or beyond its bounds."""
         check_fields(self)
 
     def options(self) -> dict[str, Any]:
@@ -122,32 +123,3 @@ class StrategySpec(Spec):
         """K of PC-DARTS that this strategy has by default on a space; 1 for all channels."""
         del space
         return 1
-
-
-def check_fields(settings: Any) -> None:
-    """Complain about a field that is no choice, no whole number, no number or no yes or no."""
-    for setting in settings_of(type(settings)):
-        value = getattr(settings, setting.name)
-        if value is None:
-            continue
-        if setting.choices:
-            one_of(setting.name, value, setting.choices)
-        elif setting.kind is int:
-            object.__setattr__(settings, setting.name, whole_number(setting.name, value))
-        elif setting.kind is bool and not isinstance(value, bool):
-            raise UsageError(f"{setting.name} must be True or False, got {value!r}")
-    check_numbers(settings)
-
-
-def check_numbers(settings: Any) -> None:
-    """Complain about a field that should be a number and is none."""
-    for setting in settings_of(type(settings)):
-        value = getattr(settings, setting.name)
-        if setting.kind is float and value is not None and not isinstance(value, SupportsFloat):
-            raise UsageError(f"{setting.name} must be a number, got {value!r}")
-
-
-def one_of(what: str, name: Any, choices: tuple[Any, ...]) -> None:
-    """Complain about a name that is no choice."""
-    if name not in choices:
-        raise UsageError(f"{what} must be one of {', '.join(map(str, choices))}, got '{name}'")

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from meritnas.errors import UsageError, whole_number
+from meritnas.errors import UsageError
+from meritnas.settings.checks import check_fields
 from meritnas.settings.fields import shown
-from meritnas.settings.recipe import TrainRecipe
-from meritnas.settings.spec import check_numbers
+from meritnas.settings.recipe import MOST_EPOCHS, MOST_ROWS, TrainRecipe
 
 _BY_PRESET = "; others: by preset"
+
+MOST_TRAININGS = 1000
+"""Of seeds, and of finalists."""
 
 _LENIENT = TrainRecipe(learning_rate=1e-9, weight_decay=0.0)
 """Whatever rate or decay is changed in it alone goes with the other."""
@@ -31,7 +34,8 @@ class Training:
     """
 
     batch_size: int | None = field(
-        default=None, metadata=shown(usual="by number of rows" + _BY_PRESET)
+        default=None,
+        metadata=shown(usual="by number of rows" + _BY_PRESET, least=2, most=MOST_ROWS),
     )
     learning_rate: float | None = field(default=None, metadata=shown(usual="0.01" + _BY_PRESET))
     optimizer: Literal["adam", "sgd"] | None = field(
@@ -45,7 +49,7 @@ class Training:
     warmup: float | None = field(default=None, metadata=shown(usual="0.25" + _BY_PRESET))
 
     def __post_init__(self) -> None:
-        check_numbers(self)
+        check_fields(self)
         self.changed(_LENIENT)  # which complains about what is no recipe
         if self.warmup is not None and not 0 <= self.warmup < 1:
             raise UsageError(f"warmup must be from 0 to below 1, got {self.warmup}")
@@ -69,25 +73,27 @@ class Retraining:
 
     epochs: int | None = field(
         default=None,
-        metadata=shown(flag="retrain-epochs", usual="40, more on small tables" + _BY_PRESET),
+        metadata=shown(
+            flag="retrain-epochs",
+            usual="40, more on small tables" + _BY_PRESET,
+            least=1,
+            most=MOST_EPOCHS,
+        ),
     )
     seeds: int | None = field(
         default=None,
-        metadata=shown(flag="retrain-seeds", usual="3; others: 1"),
+        metadata=shown(flag="retrain-seeds", usual="3; others: 1", least=1, most=MOST_TRAININGS),
     )
-    finalists: int | None = field(default=None, metadata=shown(usual="3; images, texts: 2"))
+    finalists: int | None = field(
+        default=None, metadata=shown(usual="3; images, texts: 2", least=1, most=MOST_TRAININGS)
+    )
     dropout: float | None = field(
         default=None, metadata=shown(usual="0 and 0.1 are tried" + _BY_PRESET)
     )
     averaging: float | None = field(default=None, metadata=shown(usual="0.99" + _BY_PRESET))
 
     def __post_init__(self) -> None:
-        for name, called in (("epochs", "retrain_epochs"), ("seeds", "retrain_seeds")):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, whole_number(called, getattr(self, name), 1))
-        if self.finalists is not None:
-            object.__setattr__(self, "finalists", whole_number("finalists", self.finalists, 1))
-        check_numbers(self)
+        check_fields(self)
         self.changed(_LENIENT)
 
     def changed(self, recipe: TrainRecipe) -> TrainRecipe:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from meritnas.errors import whole_number
 from meritnas.settings.spec import StrategySpec
-from meritnas.strategy.options import JudgedFinal, WeightDraws, check_policy_rate
+from meritnas.strategy.options import JudgedFinal, WeightDraws, check_policy_rate, drawn
 
 if TYPE_CHECKING:
     from meritnas.strategy.problem import Problem
@@ -29,13 +28,12 @@ class Advantage(StrategySpec):
 
     final: JudgedFinal = "argmax"
     policy_rate: float | None = None
-    samples: int = 1
+    samples: int = field(default=1, metadata=drawn())
     weight_draws: WeightDraws = "feasible"
 
     def __post_init__(self) -> None:
         """Complain about values out of range."""
         super().__post_init__()
-        whole_number("samples", self.samples, 1)
         check_policy_rate(self.policy_rate)
 
     def make(self, problem: Problem) -> Strategy:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from meritnas.settings.spec import StrategySpec
-from meritnas.strategy.options import check_least
+from meritnas.strategy.options import drawn
 
 if TYPE_CHECKING:
     from meritnas.strategy.problem import Problem
@@ -26,12 +26,7 @@ class Bayesian(StrategySpec):
 
     name: ClassVar[str] = "bayesian"
 
-    initial: int | None = None
-
-    def __post_init__(self) -> None:
-        """Complain about values out of range."""
-        super().__post_init__()
-        check_least("initial", self.initial, 2)
+    initial: int | None = field(default=None, metadata=drawn(least=2))
 
     def make(self, problem: Problem) -> Strategy:
         """A search that has judged nothing."""

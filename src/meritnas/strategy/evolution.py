@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from meritnas.errors import UsageError
 from meritnas.settings.spec import StrategySpec
-from meritnas.strategy.options import check_least
+from meritnas.strategy.options import drawn
 
 if TYPE_CHECKING:
     from meritnas.strategy.problem import Problem
@@ -25,14 +25,12 @@ class Evolution(StrategySpec):
 
     name: ClassVar[str] = "evolution"
 
-    population: int | None = None
-    tournament: int | None = None
+    population: int | None = field(default=None, metadata=drawn())
+    tournament: int | None = field(default=None, metadata=drawn())
 
     def __post_init__(self) -> None:
         """Complain about values out of range."""
         super().__post_init__()
-        check_least("population", self.population, 1)
-        check_least("tournament", self.tournament, 1)
         if self.population is not None and self.tournament is not None:
             _check_sizes(self.tournament, self.population)
 

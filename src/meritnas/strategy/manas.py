@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from meritnas.errors import UsageError
 from meritnas.settings.fields import shown
 from meritnas.settings.spec import StrategySpec
-from meritnas.strategy.options import check_policy_rate, check_within
+from meritnas.strategy.options import check_policy_rate, check_within, drawn
 
 if TYPE_CHECKING:
     from meritnas.strategy.problem import Problem
@@ -93,7 +93,7 @@ class ManasLs(StrategySpec):
 
     name: ClassVar[str] = "manas-ls"
 
-    samples: int | None = None
+    samples: int | None = field(default=None, metadata=drawn())
     memory: float = 0.0
     final: Final = "mode"
 
@@ -130,7 +130,7 @@ class ManasLinearSoftmax(StrategySpec):
 
     policy_rate: float | None = None
     exploration: float | None = field(default=None, metadata=shown(usual="by rounds"))
-    samples: int | None = None
+    samples: int | None = field(default=None, metadata=drawn())
     memory: float = 0.0
     final: Final = "mode"
 

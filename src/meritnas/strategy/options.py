@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
-from typing import Literal
+from typing import Any, Literal
 
 from meritnas.errors import UsageError, whole_number
+from meritnas.settings.fields import shown
 
 WeightDraws = Literal["policy", "feasible"]
 Baseline = Literal["average", "paired"]
 JudgedFinal = Literal["argmax", "process-best"]
+
+
+MOST_DRAWS = 1_000_000
+"""Of networks, orders or rows that a strategy looks at in one step."""
 
 
 def check_above_zero(name: str, value: float) -> None:
@@ -30,13 +36,13 @@ def check_within(name: str, value: float) -> None:
         raise UsageError(f"{name} must lie between 0 and 1, got {value}")
 
 
-def check_least(name: str, value: int | None, least: int) -> None:
-    """Complain about a number below the least; None is for one that is found."""
-    if value is not None:
-        whole_number(name, value, least)
+def drawn(least: int | None = 1) -> Mapping[str, Any]:
+    """Metadata of how many networks, orders or rows a strategy looks at in one step."""
+    return shown(least=least, most=MOST_DRAWS)
 
 
 def check_samples(samples: int | None, baseline: str) -> None:
     """Complain about too few networks for what their rewards are compared with."""
-    least = 2 if baseline == "paired" else 1
-    check_least(f"samples (with baseline '{baseline}')", samples, least)
+    if samples is not None:
+        least = 2 if baseline == "paired" else 1
+        whole_number(f"samples (with baseline '{baseline}')", samples, least)

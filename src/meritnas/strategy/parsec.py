@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from meritnas.errors import whole_number
 from meritnas.settings.fields import shown
 from meritnas.settings.spec import StrategySpec
-from meritnas.strategy.options import JudgedFinal, WeightDraws, check_policy_rate
+from meritnas.strategy.options import JudgedFinal, WeightDraws, check_policy_rate, drawn
 
 if TYPE_CHECKING:
     from meritnas.strategy.problem import Problem
@@ -32,13 +31,12 @@ class Parsec(StrategySpec):
     form: Literal["paper", "code"] = field(default="paper", metadata=shown(metavar="NAME"))
     final: JudgedFinal = "argmax"
     policy_rate: float | None = None
-    samples: int = 8
+    samples: int = field(default=8, metadata=drawn(least=2))
     weight_draws: WeightDraws = "feasible"
 
     def __post_init__(self) -> None:
         """Complain about values out of range."""
         super().__post_init__()
-        whole_number("samples", self.samples, 2)
         check_policy_rate(self.policy_rate)
 
     def make(self, problem: Problem) -> Strategy:

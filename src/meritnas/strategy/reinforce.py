@@ -13,6 +13,7 @@ from meritnas.strategy.options import (
     WeightDraws,
     check_policy_rate,
     check_samples,
+    drawn,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Reinforce(StrategySpec):
     )
     final: JudgedFinal = "argmax"
     policy_rate: float | None = None
-    samples: int | None = None
+    samples: int | None = field(default=None, metadata=drawn(least=None))
     weight_draws: WeightDraws = "feasible"
     baseline: Baseline = "average"
 

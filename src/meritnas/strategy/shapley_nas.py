@@ -10,9 +10,9 @@ from meritnas.settings.fields import shown
 from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.strategy.options import (
     check_above_zero,
-    check_least,
     check_policy_rate,
     check_within,
+    drawn,
 )
 
 if TYPE_CHECKING:
@@ -38,13 +38,12 @@ class ShapleySpec(StrategySpec):
     estimator: Literal["permutation", "regression"] = field(
         default="permutation", metadata=shown(metavar="NAME")
     )
-    permutations: int | None = None
+    permutations: int | None = field(default=None, metadata=drawn())
     truncation: float | None = None
 
     def __post_init__(self) -> None:
         """Complain about values out of range."""
         super().__post_init__()
-        check_least("permutations", self.permutations, 1)
         if self.truncation is not None:
             check_within("truncation", self.truncation)
             self._permutation_only("truncation")
@@ -84,7 +83,7 @@ class Shapley(ShapleySpec):
     )
     variant: Literal["paper", "released"] = field(default="paper", metadata=shown(metavar="NAME"))
     antithetic: bool = True
-    judged_rows: int | None = None
+    judged_rows: int | None = field(default=None, metadata=drawn())
     confidence: float = 0.0
 
     def __post_init__(self) -> None:
@@ -97,7 +96,6 @@ class Shapley(ShapleySpec):
                 f"variant 'released' has estimator 'permutation', got '{self.estimator}'"
             )
         check_within("confidence", self.confidence)
-        check_least("judged_rows", self.judged_rows, 1)
         if self.confidence > 0:
             self._permutation_only("confidence")
         if not self.antithetic:
@@ -166,7 +164,7 @@ class DartsShapley(ShapleySpec):
 
     name: ClassVar[str] = "darts-shapley"
 
-    permutations: int = _PERMUTATIONS
+    permutations: int = field(default=_PERMUTATIONS, metadata=drawn())
     policy_rate: float | None = None
 
     def __post_init__(self) -> None:
@@ -187,7 +185,7 @@ class DartsShapleyFrozen(ShapleySpec):
 
     name: ClassVar[str] = "darts-shapley-frozen"
 
-    permutations: int = _PERMUTATIONS
+    permutations: int = field(default=_PERMUTATIONS, metadata=drawn())
 
     def make(self, problem: Problem) -> Strategy:
         """An almost equal mixture, which it stays."""

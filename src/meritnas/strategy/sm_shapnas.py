@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from meritnas.errors import whole_number
 from meritnas.settings.fields import shown
 from meritnas.settings.spec import StrategySpec
-from meritnas.strategy.options import check_above_zero, check_least, check_within
+from meritnas.strategy.options import check_above_zero, check_within, drawn
 
 if TYPE_CHECKING:
     from meritnas.strategy.problem import Problem
@@ -42,22 +41,19 @@ class SmShapley(StrategySpec):
 
     name: ClassVar[str] = "sm-shapley"
 
-    normal_samples: int | None = None
-    sparse_samples: int | None = None
+    normal_samples: int | None = field(default=None, metadata=drawn())
+    sparse_samples: int | None = field(default=None, metadata=drawn())
     step: float = 0.1
     gradient_share: float = 1 / 3
     grouped: bool = True
     proportional: bool | None = field(default=None, metadata=shown(usual="as grouped"))
     both: bool = False
     policy_rate: float = 3e-4
-    judged_rows: int = 256
+    judged_rows: int = field(default=256, metadata=drawn())
 
     def __post_init__(self) -> None:
         """Complain about values out of range."""
         super().__post_init__()
-        check_least("normal_samples", self.normal_samples, 1)
-        check_least("sparse_samples", self.sparse_samples, 1)
-        whole_number("judged_rows", self.judged_rows, 1)
         check_above_zero("step", self.step)
         check_above_zero("policy_rate", self.policy_rate)
         check_within("gradient_share", self.gradient_share)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from meritnas.errors import UsageError
 from meritnas.settings.spec import StrategySpec
-from meritnas.strategy.options import Baseline, WeightDraws, check_policy_rate, check_samples
+from meritnas.strategy.options import (
+    Baseline,
+    WeightDraws,
+    check_policy_rate,
+    check_samples,
+    drawn,
+)
 
 if TYPE_CHECKING:
     from meritnas.cost.terms import CostTerms
@@ -31,7 +37,7 @@ class SoftReward(StrategySpec):
 
     beta: float = -0.07
     policy_rate: float | None = None
-    samples: int | None = None
+    samples: int | None = field(default=None, metadata=drawn(least=None))
     weight_draws: WeightDraws = "policy"
     baseline: Baseline = "average"
 

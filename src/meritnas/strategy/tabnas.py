@@ -11,9 +11,9 @@ from meritnas.settings.spec import StrategySpec
 from meritnas.strategy.options import (
     Baseline,
     WeightDraws,
-    check_least,
     check_policy_rate,
     check_samples,
+    drawn,
 )
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ class Tabnas(StrategySpec):
     sampling: Literal["conditional", "rejection", "monte-carlo", "uncorrected"] = field(
         default="conditional", metadata=shown(metavar="LAW")
     )
-    mc_samples: int | None = None
+    mc_samples: int | None = field(default=None, metadata=drawn())
     final: Literal["ranked", "largest", "mode"] = "ranked"
     policy_rate: float | None = None
-    samples: int | None = None
+    samples: int | None = field(default=None, metadata=drawn(least=None))
     weight_draws: WeightDraws = "policy"
     baseline: Baseline = "average"
 
@@ -58,7 +58,6 @@ class Tabnas(StrategySpec):
             raise UsageError(
                 f"mc_samples goes with sampling 'monte-carlo', got sampling '{self.sampling}'"
             )
-        check_least("mc_samples", self.mc_samples, 1)
         check_policy_rate(self.policy_rate)
         check_samples(self.samples, self.baseline)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 from meritnas.errors import whole_number
-from meritnas.settings.augment import Augment
+from meritnas.settings.augment import MOST_PIXELS, Augment
 from meritnas.settings.fields import shown
 from meritnas.settings.reading import Reading
 from meritnas.settings.recipe import TrainRecipe
@@ -36,6 +36,7 @@ class ImageReading(Reading):
     cutout: int | None = field(default=None, metadata=shown(usual="by preset"))
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.image_size is not None:
             checked_size(self.image_size)
         Augment(**self.changes)
@@ -61,10 +62,10 @@ def checked_size(size: int | tuple[int, int]) -> tuple[int, int]:
     """Returns height and width that were asked for; one number is both.
 
     Raises:
-        UsageError: A side is no whole number, or below 4.
+        UsageError: A side is no whole number, below 4 or above 4,096.
     """
     height, width = size if isinstance(size, tuple) else (size, size)
     return (
-        whole_number("image_size", height, least=_LEAST_SIDE),
-        whole_number("image_size", width, least=_LEAST_SIDE),
+        whole_number("image_size", height, _LEAST_SIDE, MOST_PIXELS),
+        whole_number("image_size", width, _LEAST_SIDE, MOST_PIXELS),
     )

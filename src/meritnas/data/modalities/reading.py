@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from meritnas.errors import UsageError, whole_number
 from meritnas.plugins import importable_name
 from meritnas.settings.fields import shown
 from meritnas.settings.reading import Reading
@@ -37,19 +36,16 @@ class ModalityReading(Reading):
     text_form: Literal["counted", "hashed"] = field(
         default="counted", metadata=shown(metavar="NAME")
     )
-    text_columns: int = 1024
+    text_columns: int = field(default=1024, metadata=shown(least=1, most=1_000_000))
     frozen_backbones: Mapping[str, str | Callable[[], Any]] = field(
         default_factory=dict,
         metadata=shown(flag="frozen-backbone", metavar="NAME=MODULE:FUNCTION"),
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "modalities", _plain(self.modalities))
         object.__setattr__(self, "frozen_backbones", self.backbones)
-        columns = whole_number("text_columns", self.text_columns, 1)
-        object.__setattr__(self, "text_columns", columns)
-        if self.text_form not in ("counted", "hashed"):
-            raise UsageError(f"text_form must be counted or hashed, got '{self.text_form}'")
 
     @property
     def backbones(self) -> dict[str, str]:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from meritnas.errors import UsageError
 from meritnas.settings.fields import shown
 from meritnas.settings.reading import Reading
-
-SCALINGS = ("auto", "standard", "quantile")
 
 
 @dataclass(frozen=True)
@@ -31,10 +28,3 @@ class TableReading(Reading):
         default="auto", metadata=shown(metavar="KIND")
     )
     skip_bad_rows: bool = False
-
-    def __post_init__(self) -> None:
-        if self.scaling not in SCALINGS:
-            raise UsageError(
-                f"the scaling must be {', '.join(SCALINGS[:-1])} or {SCALINGS[-1]}, "
-                f"got '{self.scaling}'"
-            )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from meritnas.errors import UsageError, whole_number
 from meritnas.settings.fields import shown
 from meritnas.settings.reading import Reading
 
@@ -21,11 +20,5 @@ class TextReading(Reading):
     """
 
     level: Literal["word", "character"] = field(default="word", metadata=shown(metavar="NAME"))
-    vocabulary: int = 10_000
-    window: int = 35
-
-    def __post_init__(self) -> None:
-        for name, least in (("vocabulary", 2), ("window", 1)):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
-        if self.level not in ("word", "character"):
-            raise UsageError(f"the level must be word or character, got '{self.level}'")
+    vocabulary: int = field(default=10_000, metadata=shown(least=2, most=10_000_000))
+    window: int = field(default=35, metadata=shown(least=1, most=10_000))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args
 
-from meritnas.errors import SpaceError, UsageError, whole_number
+from meritnas.errors import SpaceError, UsageError
 from meritnas.families.presets.modalities import fusion_cells, fusion_recipe
 from meritnas.plugins import importable_name, is_own, load_own
 from meritnas.settings.fields import shown
@@ -23,7 +23,9 @@ Operations = Literal["all", "normal", "sparse", "bm-nas"]
 CONV = "conv"
 """The name of the small backbone for images."""
 
-_BY_PRESET = shown(usual="by preset")
+_SIZE = shown(usual="by preset", least=1, most=10_000)
+_MOST_PARTS = 50
+"""Of cells, and of steps in one."""
 
 
 class FusionInputs(Protocol):
@@ -62,10 +64,12 @@ class Fusion(SpaceSpec):
     data: ClassVar[str] = "modalities"
     networks: ClassVar[str] = "fusion networks"
 
-    channels: int | None = field(default=None, metadata=_BY_PRESET)
-    length: int | None = field(default=None, metadata=_BY_PRESET)
-    cells: int | None = field(default=None, metadata=_BY_PRESET)
-    steps: int = 1
+    channels: int | None = field(default=None, metadata=_SIZE)
+    length: int | None = field(default=None, metadata=_SIZE)
+    cells: int | None = field(
+        default=None, metadata=shown(usual="by preset", least=1, most=_MOST_PARTS)
+    )
+    steps: int = field(default=1, metadata=shown(least=1, most=_MOST_PARTS))
     operations: Operations = field(default="all", metadata=shown(metavar="NAME"))
     shared: bool = False
     unimodal_only: bool = False
@@ -82,9 +86,6 @@ class Fusion(SpaceSpec):
                 f"'{self.operations}';{did_you_mean(str(self.operations), get_args(Operations))}"
             )
         super().__post_init__()
-        for name in ("channels", "length", "cells", "steps"):
-            if getattr(self, name) is not None:
-                whole_number(name, getattr(self, name), 1)
         if not 0 <= self.sparsity < math.inf:
             raise UsageError(f"sparsity must be at least 0 and finite, got {self.sparsity}")
         named = {each: importable_name(own, "backbone") for each, own in self.backbones.items()}

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from meritnas.errors import whole_number
 from meritnas.families.presets.texts import texts_recipe
 from meritnas.settings.fields import shown
 from meritnas.settings.preset import Facts, Preset
@@ -30,15 +29,11 @@ class Recurrent(SpaceSpec):
     data: ClassVar[str] = "text"
     networks: ClassVar[str] = "language models"
 
-    width: int | None = field(default=None, metadata=shown(usual="by preset"))
-    nodes: int = 3
-    predecessors: int | None = field(default=None, metadata=shown(usual="all edges"))
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.width is not None:
-            whole_number("width", self.width, 1)
-        whole_number("nodes", self.nodes, 1)
+    width: int | None = field(
+        default=None, metadata=shown(usual="by preset", least=1, most=100_000)
+    )
+    nodes: int = field(default=3, metadata=shown(least=1, most=100))
+    predecessors: int | None = field(default=None, metadata=shown(usual="all edges", least=1))
 
     def preset(self, name: str | None, facts: Facts, partial_channels: int) -> Preset:
         """As AdvantageNAS has it on Penn Treebank, or quickly."""

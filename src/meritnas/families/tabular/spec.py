@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from meritnas.errors import UsageError, whole_number
+from meritnas.errors import UsageError
 from meritnas.families.presets.tables import tables_preset
-from meritnas.families.tabular.widths import PAPER_WIDTHS, Widths, checked_widths
+from meritnas.families.tabular.widths import PAPER_WIDTHS, WIDEST_LAYER, Widths, checked_widths
 from meritnas.settings.fields import shown
 from meritnas.settings.preset import Facts, Preset
 from meritnas.settings.spec import SpaceSpec
@@ -23,6 +23,7 @@ class _NobodyGave(int):
 
 
 _LAYERS = _NobodyGave(3)
+_MOST_LAYERS = 1000
 
 
 @dataclass(frozen=True)
@@ -41,25 +42,27 @@ class Tabular(SpaceSpec):
     networks: ClassVar[str] = "networks for tables"
 
     layers: int = field(
-        default=_LAYERS, metadata=shown(usual="3, or as many as there are lists of widths")
+        default=_LAYERS,
+        metadata=shown(usual="3, or as many as there are lists of widths", most=_MOST_LAYERS),
     )
     widths: Widths = field(
         default=PAPER_WIDTHS, metadata=shown(metavar="LIST", usual="20 sizes from 8 to 512")
     )
-    embedding: int | None = field(default=None, metadata=shown(usual="by number of categories"))
+    embedding: int | None = field(
+        default=None,
+        metadata=shown(usual="by number of categories", least=1, most=WIDEST_LAYER),
+    )
     widest: int | None = field(
-        default=None, metadata=shown(usual="what limits leave room for", hidden=True)
+        default=None,
+        metadata=shown(usual="what limits leave room for", hidden=True, least=1, most=WIDEST_LAYER),
     )
 
     def __post_init__(self) -> None:
-        if self.layers is _LAYERS and any(isinstance(each, Collection) for each in self.widths):
-            object.__setattr__(self, "layers", len(self.widths))
+        nobody_gave = self.layers is _LAYERS
         super().__post_init__()
+        if nobody_gave and any(isinstance(each, Collection) for each in self.widths):
+            object.__setattr__(self, "layers", len(self.widths))
         object.__setattr__(self, "widths", checked_widths(self.widths, self.layers))
-        for name in ("embedding", "widest"):
-            value = getattr(self, name)
-            if value is not None:
-                whole_number(name, value, 1)
 
     def preset(self, name: str | None, facts: Facts, partial_channels: int) -> Preset:
         """By the table's size."""

@@ -6,10 +6,13 @@ import operator
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from meritnas.errors import SpaceError
+from meritnas.errors import SpaceError, told
 
 PAPER_WIDTHS = (8, 16, 24, 32, *range(48, 257, 16), 384, 512)
 """The 20 sizes of TabNAS' Criteo and Volkert 4-layer spaces (appendix B.2)."""
+
+WIDEST_LAYER = 1_000_000
+"""Beyond any machine's memory, where another layer of the same width follows."""
 
 Widths = tuple[int, ...] | tuple[tuple[int, ...], ...]
 """The same for every layer, or a tuple for each layer."""
@@ -26,6 +29,8 @@ def check_widths(widths: Sequence[int]) -> tuple[int, ...]:
             f"a layer needs widths of at least 2 (one unit normalised alone is always 0), "
             f"got {list(widths)}"
         )
+    if found[-1] > WIDEST_LAYER:
+        raise SpaceError(f"widths must be at most {WIDEST_LAYER:,}, got {told(found[-1])}")
     return found
 
 

@@ -1,0 +1,146 @@
+"""What a field of settings may hold: by its type, and by the bounds that it names."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Any, Literal, SupportsFloat, Union, get_args, get_origin
+
+from meritnas.errors import UsageError, told, whole_number
+from meritnas.settings.fields import Setting, settings_of
+
+_UNFIT = object()
+"""What there is of a value that is not of a type."""
+
+_LISTS = (tuple, list, Sequence, Collection, Iterable)
+
+
+def check_fields(settings: Any) -> None:
+    """Complain about a field whose value is not of its type, or beyond its bounds.
+
+    Numbers of other libraries, such as numpy's, become Python's, so that a run can keep them.
+    """
+    for setting in settings_of(type(settings)):
+        found = checked(setting, getattr(settings, setting.name))
+        object.__setattr__(settings, setting.name, found)
+
+
+def checked(setting: Setting, value: Any) -> Any:
+    """The value of a setting, as it is kept.
+
+    Raises:
+        UsageError: It is not of the setting's type, or beyond its bounds.
+    """
+    if value is None and setting.optional:
+        return None
+    if setting.kind is int:
+        return whole_number(setting.called, value, setting.least, setting.most)
+    found = fitted(value, setting.kind)
+    if found is _UNFIT:
+        raise UsageError(f"{setting.called} must be {in_words(setting)}, got {told(value)}")
+    return found
+
+
+def fitted(value: Any, kind: Any) -> Any:
+    """A value as one of a type; of types that nothing is known about, all values are."""
+    origin = get_origin(kind) or kind
+    if origin in (Union, UnionType):
+        found = [fitted(value, each) for each in get_args(kind)]
+        return next((each for each in found if each is not _UNFIT), _UNFIT)
+    if origin is Literal:
+        same = [each for each in get_args(kind) if type(each) is type(value) and each == value]
+        return same[0] if same else _UNFIT
+    if origin in _LISTS:
+        return _list(value, origin, get_args(kind))
+    if origin in (Mapping, dict):
+        return value if isinstance(value, Mapping) else _UNFIT
+    if origin is Callable:
+        return value if callable(value) else _UNFIT
+    return _single(value, origin)
+
+
+def _single(value: Any, kind: Any) -> Any:
+    if kind in (None, NoneType):
+        return value if value is None else _UNFIT
+    if kind is bool:
+        return bool(value) if type(value).__name__ in ("bool", "bool_") else _UNFIT
+    if kind is int:
+        return _whole(value)
+    if kind is float:
+        return _number(value)
+    if isinstance(kind, type) and kind is not object:
+        return value if _is_one(value, kind) else _UNFIT
+    return value
+
+
+def _is_one(value: Any, kind: type) -> bool:
+    try:
+        return isinstance(value, kind)
+    except TypeError:  # a protocol that nothing can be asked about
+        return True
+
+
+def _whole(value: Any) -> Any:
+    try:
+        return _UNFIT if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return _UNFIT
+
+
+def _number(value: Any) -> Any:
+    """A number; one that is too large for a float is none."""
+    if isinstance(value, bool) or not isinstance(value, SupportsFloat):
+        return _UNFIT
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return _UNFIT
+    return value if isinstance(value, int | float) else found
+
+
+def _list(value: Any, kind: Any, parts: tuple[Any, ...]) -> Any:
+    """A list of what it is a list of; a text or a dict is none."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        return _UNFIT
+    items = list(value)
+    if not parts:
+        of = [Any] * len(items)
+    elif kind is tuple and parts[-1] is not Ellipsis:
+        of = list(parts)
+    else:
+        of = [parts[0]] * len(items)
+    if len(of) != len(items):
+        return _UNFIT
+    found = [fitted(item, each) for item, each in zip(items, of, strict=True)]
+    if any(item is _UNFIT for item in found):
+        return _UNFIT
+    same = all(new is old for new, old in zip(found, items, strict=True))
+    return value if same and isinstance(value, list | tuple) else tuple(found)
+
+
+_WORDS: Mapping[Any, str] = {
+    **{bool: "True or False", int: "a whole number", float: "a number", str: "a text"},
+    **dict.fromkeys(_LISTS, "a list"),
+    **dict.fromkeys((Mapping, dict), "a dict"),
+    Callable: "a function",
+}
+
+
+def in_words(setting: Setting) -> str:
+    """What values a setting takes."""
+    kinds = get_args(setting.kind) if get_origin(setting.kind) in (Union, UnionType) else ()
+    return " or ".join(dict.fromkeys(_word(kind) for kind in kinds or (setting.kind,)))
+
+
+def _word(kind: Any) -> str:
+    origin = get_origin(kind) or kind
+    if origin is Literal:
+        choices = get_args(kind)
+        return f"one of {', '.join(map(str, choices))}" if len(choices) > 1 else repr(choices[0])
+    if origin in _LISTS and (parts := get_args(kind)) and parts[0] in _MANY:
+        return f"a list of {_MANY[parts[0]]}"
+    return _WORDS.get(origin) or f"a {getattr(origin, '__name__', origin)}"
+
+
+_MANY = {int: "whole numbers", float: "numbers", str: "texts"}
