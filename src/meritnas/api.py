@@ -23,6 +23,7 @@ from meritnas.result import SearchResult, result_of
 from meritnas.run import job as jobs
 from meritnas.run.begin import begin, check_family
 from meritnas.run.job import Job, Listener, favourites_of
+from meritnas.settings.checks import check_arguments
 from meritnas.settings.limits import Limits
 from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.spec import SpaceSpec, StrategySpec
@@ -96,6 +97,7 @@ def search(
         run: device and threads.
         listen: called with every event.
     """
+    check_arguments(search, target=target, listen=listen)
     request = Request(
         space=space.spec if isinstance(space, Family) else space,
         strategy=strategy,
@@ -106,9 +108,9 @@ def search(
         seed=seed,
         limits=Limits(max_params, max_flops, max_size_kb, max_latency_ms),
         reading=reading,
-        training=training or Training(),
-        retraining=retraining or Retraining(),
-        run=run or RunOptions(),
+        training=Training() if training is None else training,
+        retraining=Retraining() if retraining is None else retraining,
+        run=RunOptions() if run is None else run,
     )
     family = space if isinstance(space, Family) else None
     return search_request(data, target, request, out, listen, family)
@@ -141,6 +143,7 @@ def resume(run: str | Path, data: Any = None, listen: Listener = nobody) -> Sear
         data: the data frame or the arrays, if the search was started with them.
         listen: called with every new event.
     """
+    check_arguments(resume, listen=listen)
     store = RunStore.open(given_path("run", run))
     job = Job.reopen(store, data)
     if jobs.is_finished(store):
@@ -169,6 +172,8 @@ def retrain(
         data: the data frame or the arrays, if the search was started with them.
         listen: called with every epoch.
     """
+    check_arguments(retrain, architecture=architecture, listen=listen)
+    Retraining(epochs=epochs, seeds=seeds)  # which complains about what is none
     store = RunStore.open(given_path("run", run))
     job = Job.reopen(store, data)
     family = job.ground.family
@@ -272,16 +277,19 @@ def train(
         run: device and threads.
         listen: called with every event.
     """
-    asked = retraining or Retraining()
+    check_arguments(
+        train, target=target, architecture=architecture, retraining=retraining, listen=listen
+    )
+    asked = Retraining() if retraining is None else retraining
     length = {"epochs": epochs, "seeds": seeds}
     request = Request(
         space=space.spec if isinstance(space, Family) else space,
         preset=preset,
         seed=seed,
         reading=reading,
-        training=training or Training(),
+        training=Training() if training is None else training,
         retraining=replace(asked, **{n: v for n, v in length.items() if v is not None}),
-        run=run or RunOptions(),
+        run=RunOptions() if run is None else run,
     )
     family = space if isinstance(space, Family) else None
     return train_request(data, target, architecture, request, out, listen, family)

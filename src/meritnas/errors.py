@@ -63,7 +63,7 @@ def told(value: object) -> str:
     except Exception:  # numbers of thousands of digits, and objects of users' own
         written = ""
     if not written or "\n" in written or len(written) > _LONGEST:
-        return f"a {type(value).__name__}"
+        return f"a value of type {type(value).__name__}"
     return written
 
 

@@ -235,7 +235,7 @@ def test_widths_are_kept_as_tuples() -> None:
         (lambda: Nasbench201(channels=0), UsageError, "channels must be at least 1, got 0"),
         (lambda: Nasbench201(cells=2.5), UsageError, "cells must be a whole number, got 2.5"),
         (lambda: Nasbench201(zero=1), UsageError, "zero must be True or False, got 1"),
-        (lambda: Darts(stem="big"), UsageError, "the stem must be cifar or imagenet, got 'big'"),
+        (lambda: Darts(stem="big"), UsageError, "stem must be one of cifar, imagenet, got 'big'"),
         (lambda: Recurrent(nodes=0), UsageError, "nodes must be at least 1, got 0"),
         (lambda: Fusion(steps=0), UsageError, "steps must be at least 1, got 0"),
         (lambda: Fusion(sparsity=-1), UsageError, "sparsity must be at least 0 and finite, got -1"),

@@ -16,8 +16,10 @@ from scipy import stats
 from meritnas.api import Given, nobody, resume, search, search_request
 from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.report.charts.comparison_figure import comparison_file
+from meritnas.settings.checks import check_arguments
 from meritnas.settings.request import Request
 from meritnas.settings.spec import StrategySpec
+from meritnas.settings.training import MOST_TRAININGS
 from meritnas.store.disk_errors import disk_errors
 from meritnas.store.given_path import given_path
 from meritnas.store.run_store import RunStore, write_whole
@@ -98,6 +100,7 @@ def compare(
         listen: called with every event.
         same: all else that `search` takes, the same for all.
     """
+    check_arguments(compare, target=target, strategies=strategies, listen=listen)
     for given in ("strategy", "seed"):
         if same.get(given) is not None:
             raise UsageError(f"{given} is what a comparison goes through; leave it out")
@@ -150,7 +153,7 @@ def _compare(
     labelled = {label_of(spec): spec for spec in specs}
     if len(labelled) < 2:
         raise UsageError(f"a comparison takes at least 2 strategies, got {', '.join(labelled)}")
-    count = whole_number("seeds", seeds, 1)
+    count = whole_number("seeds", seeds, 1, MOST_TRAININGS)
     _remember(folder, data, target, asked)
     rows = []
     for seed in range(count):

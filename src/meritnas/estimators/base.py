@@ -19,7 +19,7 @@ from meritnas.api import nobody
 from meritnas.data.bundle import Outline
 from meritnas.data.kind import DataKind, Source
 from meritnas.data.kinds import kind_named
-from meritnas.errors import DataError, UsageError
+from meritnas.errors import DataError, UsageError, told
 from meritnas.estimators.progress import Lines
 from meritnas.families.catalogue import space_spec
 from meritnas.prediction.predictor import Predictor, load_predictor
@@ -28,6 +28,8 @@ from meritnas.prepare.settle import settle
 from meritnas.result import result_of
 from meritnas.run.begin import checked_reading
 from meritnas.run.job import Job, start
+from meritnas.settings.checks import checked
+from meritnas.settings.fields import settings_of
 from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.settings.training import Retraining, Training
@@ -117,6 +119,13 @@ class SearchEstimator(BaseEstimator):
         """The kind of data that this is for."""
         return kind_named(self._data)
 
+    def _check_parameters(self) -> None:
+        """Complain about a parameter that is not of its type; nothing is changed."""
+        for setting in settings_of(type(self)):
+            value = getattr(self, setting.name)
+            if setting.name != "verbose" or not isinstance(value, bool):  # True is as good as 1
+                checked(setting, value)
+
     def _reading(self) -> Any:
         """How the data is read; complains about what is decided elsewhere."""
         reading = checked_reading(self.reading, self._kind)
@@ -129,7 +138,7 @@ class SearchEstimator(BaseEstimator):
 
     def _request(self, seed: int, **more: Any) -> Request:
         """What the parameters ask for."""
-        again = self.retraining or Retraining()
+        again = Retraining() if self.retraining is None else self.retraining
         return Request(
             space=self.space,
             strategy=self.strategy,
@@ -137,7 +146,7 @@ class SearchEstimator(BaseEstimator):
             minutes=self.minutes,
             seed=seed,
             reading=self._reading(),
-            training=self.training or Training(),
+            training=Training() if self.training is None else self.training,
             retraining=replace(again, seeds=again.seeds or 1),
             run=RunOptions(self.device),
             **more,
@@ -166,7 +175,14 @@ class SearchEstimator(BaseEstimator):
         return predictor
 
     def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        try:
+            state = check_random_state(self.random_state)
+        except ValueError as error:
+            raise UsageError(
+                f"random_state must be a whole number from 0 to below 2**32, a RandomState or "
+                f"None, got {told(self.random_state)}"
+            ) from error
+        return int(state.randint(np.iinfo(np.int32).max))
 
     def _check_fractions(self) -> None:
         for name in ("validation_fraction", "test_fraction"):

@@ -65,6 +65,7 @@ class NASFusionClassifier(ClassifierMixin, SearchEstimator):
             y: labels [n]; for several labels a sample 0 and 1 [n, labels], of which a data frame's
                 columns name the labels, or lists of their names.
         """
+        self._check_parameters()
         _check_samples(X)
         reading: ModalityReading = self._reading()
         source = take_modalities(X, y, reading.modalities)

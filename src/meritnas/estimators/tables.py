@@ -153,6 +153,7 @@ class NASClassifier(ClassifierMixin, _NAS):
             sample_weight: how much each row counts [n].
             eval_set: (X, y) to compare networks on instead of some of these rows.
         """
+        self._check_parameters()
         frame, labels, weights, held = _gather(self, X, y, sample_weight, eval_set, _class_labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
@@ -200,6 +201,7 @@ class NASRegressor(RegressorMixin, _NAS):
             sample_weight: how much each row counts [n].
             eval_set: (X, y) to compare networks on instead of some of these rows.
         """
+        self._check_parameters()
         frame, numbers, weights, held = _gather(self, X, y, sample_weight, eval_set, _numbers)
         seed = self._seed()
         split = self._split(len(numbers), None, held, seed)

@@ -14,6 +14,7 @@ from meritnas.exporting.torch_export import FILE as PT2
 from meritnas.exporting.torch_export import torch_files
 from meritnas.exporting.trained import Trained, load_trained
 from meritnas.exporting.writing import refuse_existing, write_together
+from meritnas.settings.checks import check_arguments
 from meritnas.store.given_path import given_path
 from meritnas.wording import did_you_mean
 
@@ -52,6 +53,7 @@ def export(
         UsageError: There is no such form or network, or it cannot be written in this form.
         StoreError: The run has no trained network, or a file is there already.
     """
+    check_arguments(export, to=to, force=force, network=network)
     if to not in _FORMS:
         raise UsageError(f"no form '{to}';{did_you_mean(to, FORMS)} there are {', '.join(FORMS)}")
     trained = load_trained(run, network)

@@ -19,6 +19,7 @@ from meritnas.errors import StoreError, UsageError
 from meritnas.prepare.config import read_settings
 from meritnas.prepare.family import make_family
 from meritnas.prepare.preprocessing import read_preprocessing
+from meritnas.settings.checks import check_arguments
 from meritnas.store.given_path import given_path
 from meritnas.store.run_store import RunStore
 from meritnas.training.train import outputs_of
@@ -73,6 +74,7 @@ def load_predictor(run: Path | str, network: str | None = None) -> Predictor:
         run: its folder.
         network: the architecture of one on the run's trade-off curve instead, such as "16-8-8".
     """
+    check_arguments(load_predictor, network=network)
     store = RunStore.open(given_path("run", run))
     encoder, task = read_preprocessing(store)
     weights, metadata = _holder(store, network).read_weights("model.safetensors")

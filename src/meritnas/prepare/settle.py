@@ -29,7 +29,8 @@ def settle(request: Request, kind: DataKind, facts: Facts) -> SearchSettings:
         kind: of data.
         facts: what the defaults follow from.
     """
-    space, strategy = chosen_space(request, kind), strategy_spec(request.strategy or kind.strategy)
+    space = chosen_space(request, kind)
+    strategy = strategy_spec(kind.strategy if request.strategy is None else request.strategy)
     reading = request.reading or kind.reading()
     limits = request.limits.by_cost()
     space.check_reading(reading)
@@ -73,7 +74,7 @@ def usual_epochs(settings: SearchSettings, facts: Facts) -> tuple[int, int]:
 
 def chosen_space(request: Request, kind: DataKind) -> SpaceSpec:
     """The space that was asked for, or the usual one; complains where it is for other data."""
-    space = space_spec(request.space or kind.space)
+    space = space_spec(kind.space if request.space is None else request.space)
     if space.data not in ("", kind.name):
         others = [name for name, spec in space_specs().items() if spec.data == kind.name]
         raise UsageError(

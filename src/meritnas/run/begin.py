@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
+
 from meritnas.data.kind import DataKind
 from meritnas.data.kinds import recognise
-from meritnas.errors import UsageError
+from meritnas.errors import UsageError, told
 from meritnas.families.catalogue import space_spec
 from meritnas.families.family import Family
 from meritnas.prepare.config import make_config
@@ -27,17 +31,27 @@ def begin(
         request: what is asked for.
         architecture: of a network that is given; sizes that are left open are as it has them.
     """
+    _check_data(data)
     wanted = None if request.space is None else space_spec(request.space).data or None
     kind = recognise(data, wanted)
     reading = checked_reading(request.reading, kind)
     if architecture is not None:
-        space = space_spec(request.space or kind.space).of_architecture(architecture)
-        request = replace(request, space=space)
+        space = space_spec(kind.space if request.space is None else request.space)
+        request = replace(request, space=space.of_architecture(architecture))
     source = kind.load(data, target, reading)
     outline = kind.outline(source, reading, request.seed)
     settings = settle(request, kind, kind.facts(source, outline, reading))
     job = Job.make(settings, kind, source, outline)
     return job, make_config(settings, kind, source)
+
+
+def _check_data(data: Any) -> None:
+    """Complain about what can be no data at all."""
+    if not isinstance(data, str | os.PathLike | pd.DataFrame | Mapping | tuple):
+        raise UsageError(
+            "data must be the name of bundled data or of a file, a data frame, a pair of arrays "
+            f"or a dict of arrays, got {told(data)}"
+        )
 
 
 def check_family(given: Family, job: Job) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
-from typing import Any, Literal, SupportsFloat, Union, get_args, get_origin
+from typing import Any, Literal, SupportsFloat, Union, get_args, get_origin, get_type_hints
 
 from meritnas.errors import UsageError, told, whole_number
-from meritnas.settings.fields import Setting, settings_of
+from meritnas.settings.fields import Setting, settings_of, without_none
 
 _UNFIT = object()
 """What there is of a value that is not of a type."""
@@ -24,6 +24,14 @@ def check_fields(settings: Any) -> None:
     for setting in settings_of(type(settings)):
         found = checked(setting, getattr(settings, setting.name))
         object.__setattr__(settings, setting.name, found)
+
+
+def check_arguments(function: Callable[..., Any], **given: Any) -> None:
+    """Complain about arguments of a function that are not of the types that its signature names."""
+    hints = get_type_hints(function)
+    for name, value in given.items():
+        optional = NoneType in get_args(hints[name])
+        checked(Setting(name, without_none(hints[name]), None, "", name, optional=optional), value)
 
 
 def checked(setting: Setting, value: Any) -> Any:
@@ -54,7 +62,7 @@ def fitted(value: Any, kind: Any) -> Any:
     if origin in _LISTS:
         return _list(value, origin, get_args(kind))
     if origin in (Mapping, dict):
-        return value if isinstance(value, Mapping) else _UNFIT
+        return _mapping(value, get_args(kind))
     if origin is Callable:
         return value if callable(value) else _UNFIT
     return _single(value, origin)
@@ -93,10 +101,9 @@ def _number(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, SupportsFloat):
         return _UNFIT
     try:
-        found = float(value)
+        return value if isinstance(value, float) else float(value)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         return _UNFIT
-    return value if isinstance(value, int | float) else found
 
 
 def _list(value: Any, kind: Any, parts: tuple[Any, ...]) -> Any:
@@ -117,6 +124,21 @@ def _list(value: Any, kind: Any, parts: tuple[Any, ...]) -> Any:
         return _UNFIT
     same = all(new is old for new, old in zip(found, items, strict=True))
     return value if same and isinstance(value, list | tuple) else tuple(found)
+
+
+def _mapping(value: Any, parts: tuple[Any, ...]) -> Any:
+    """Names and what they stand for; where that is a list of texts, one text is a list of one."""
+    of_names, of_items = parts or (Any, Any)
+    several = str in get_args(of_items)
+
+    def fits(name: Any, item: Any) -> bool:
+        alone = several and isinstance(item, str)
+        return fitted(name, of_names) is not _UNFIT and (
+            alone or fitted(item, of_items) is not _UNFIT
+        )
+
+    whole = isinstance(value, Mapping) and all(fits(*entry) for entry in value.items())
+    return value if whole else _UNFIT
 
 
 _WORDS: Mapping[Any, str] = {

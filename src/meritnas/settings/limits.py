@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from meritnas.errors import UsageError
 from meritnas.settings.checks import check_fields
+from meritnas.settings.fields import shown
 
 _COSTS = {
     "max_params": ("params", 1),
@@ -18,6 +19,9 @@ _COSTS = {
     "max_latency_ms": ("latency", 1000),
 }
 """Field -> (the cost that it limits, how many of the cost's units are one of the user's)."""
+
+_MOST = 10**18
+"""More than any network has."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +35,17 @@ class Limits:
         max_latency_ms: Most milliseconds a row may take on this machine, by timed layers.
     """
 
-    max_params: int | None = None
-    max_flops: int | None = None
+    max_params: int | None = field(default=None, metadata=shown(most=_MOST))
+    max_flops: int | None = field(default=None, metadata=shown(most=_MOST))
     max_size_kb: float | None = None
     max_latency_ms: float | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value is not None and _COSTS[field.name][1] > 1 and not 0 < value < math.inf:
-                raise UsageError(f"{field.name} must be above 0 and finite, got {value}")
+        for name, (_, unit) in _COSTS.items():
+            value = getattr(self, name)
+            if value is not None and unit > 1 and not 0 < value < math.inf:
+                raise UsageError(f"{name} must be above 0 and finite, got {value}")
 
     def by_cost(self) -> dict[str, int]:
         """The limits that are set, as whole numbers of the costs' own units.

@@ -37,8 +37,6 @@ class Darts(CellSizes):
     auxiliary: float | None = field(default=None, metadata=shown(usual="by preset"))
 
     def __post_init__(self) -> None:
-        if self.stem not in ("cifar", "imagenet"):
-            raise UsageError(f"the stem must be cifar or imagenet, got '{self.stem}'")
         super().__post_init__()
         if self.auxiliary is not None and not 0 <= self.auxiliary < math.inf:
             raise UsageError(f"auxiliary must be at least 0 and finite, got {self.auxiliary}")

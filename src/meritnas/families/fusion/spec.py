@@ -80,7 +80,7 @@ class Fusion(SpaceSpec):
     )
 
     def __post_init__(self) -> None:
-        if self.operations not in get_args(Operations):
+        if isinstance(self.operations, str) and self.operations not in get_args(Operations):
             raise SpaceError(
                 f"operations must be {', '.join(get_args(Operations))} or a list of names, got "
                 f"'{self.operations}';{did_you_mean(str(self.operations), get_args(Operations))}"
