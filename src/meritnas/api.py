@@ -28,6 +28,7 @@ from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.settings.training import Retraining, Training
 from meritnas.store.run_store import RunStore
+from meritnas.training.race import Race
 
 Images: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Images [n, h, w] or [n, h, w, channels], and their labels [n]."""
@@ -126,9 +127,9 @@ def search_request(
     if family is not None:
         check_family(family, job)
     running, planning = job.planned_search()
-    store = _new_store(job, config, out, job.settings.strategy.name)
-    jobs.start(job, store, listen, running, planning)
-    return _ended(job, store)
+    with _new_store(job, config, out, job.settings.strategy.name) as store:
+        jobs.start(job, store, listen, running, planning)
+        return _ended(job, store)
 
 
 def resume(run: str | Path, data: Any = None, listen: Listener = nobody) -> SearchResult:
@@ -139,12 +140,13 @@ def resume(run: str | Path, data: Any = None, listen: Listener = nobody) -> Sear
         data: the data frame or the arrays, if the search was started with them.
         listen: called with every new event.
     """
-    store = RunStore.open(Path(run))
-    job = Job.reopen(store, data)
-    if jobs.is_finished(store):
-        return result_of(job, store)
-    jobs.resume(job, store, listen)
-    return _ended(job, store)
+    finished = RunStore.open(Path(run))
+    if jobs.is_finished(finished):
+        return result_of(Job.reopen(finished, data), finished)
+    with RunStore.take(Path(run)) as store:
+        job = Job.reopen(store, data)
+        jobs.resume(job, store, listen)
+        return _ended(job, store)
 
 
 def retrain(
@@ -167,10 +169,19 @@ def retrain(
         data: the data frame or the arrays, if the search was started with them.
         listen: called with every epoch.
     """
-    store = RunStore.open(Path(run))
-    job = Job.reopen(store, data)
+    with RunStore.take(Path(run)) as store:
+        job = Job.reopen(store, data)
+        race = _asked_race(job, store, architecture, epochs, seeds)
+        jobs.retrain(job, store, race, listen)
+        return _ended(job, store)
+
+
+def _asked_race(
+    job: Job, store: RunStore, architecture: str | None, epochs: int | None, seeds: int | None
+) -> Race:
+    """The race that a retraining asks for; complains where it cannot be run."""
     family = job.ground.family
-    chosen = family.parse(architecture or favourites_of(store)[0])
+    chosen = family.parse(favourites_of(store)[0] if architecture is None else architecture)
     if not job.ground.feasible.admits(chosen):
         costs = ", ".join(f"{n} {family.cost(chosen, n):,}" for n in job.settings.limits)
         raise UsageError(
@@ -183,13 +194,10 @@ def retrain(
         length = int(store.read_json("plan.json").get("race", {}).get("epochs", 0))
     if min(count, length) < 1:
         raise UsageError(f"seeds and epochs must be at least 1, got {count} and {length}")
-    jobs.announce(job, store, listen)
-    store.remove("retrain.json")  # what it remembers would be taken for done
     finalists = favourites_of(store)[: job.settings.finalists]
     if architecture is not None:
         finalists = (chosen.text,)
-    jobs.train_chosen(job, store, job.race(finalists, count, length), listen)
-    return _ended(job, store)
+    return job.race(finalists, count, length)
 
 
 def explain(run: str | Path, data: Any = None) -> NetworkExplanation:
@@ -202,8 +210,8 @@ def explain(run: str | Path, data: Any = None) -> NetworkExplanation:
         run: its folder; a search that has ended.
         data: the data, if the search was started with data in memory.
     """
-    store = RunStore.open(Path(run))
-    found = explain_run(Job.reopen(store, data), store)
+    with RunStore.take(Path(run)) as store:
+        found = explain_run(Job.reopen(store, data), store)
     report_at_end(store.folder)
     return found
 
@@ -224,10 +232,11 @@ def explain_modalities(
         data: the data, if the search was started with data in memory.
         seed: of noise and intervals.
     """
-    found = by_modality.explain_modalities(run, noise, data, seed)
-    plain = found.to_json()
-    drawn = modality_file(plain["modalities"], plain["disturbed"], found.metric)
-    RunStore.open(Path(run)).write_text(by_modality.FIGURE, drawn)
+    with RunStore.take(Path(run)) as store:
+        found = by_modality.explain_modalities(store, noise, data, seed)
+        plain = found.to_json()
+        drawn = modality_file(plain["modalities"], plain["disturbed"], found.metric)
+        store.write_text(by_modality.FIGURE, drawn)
     report_at_end(Path(run))
     return found
 
@@ -299,9 +308,9 @@ def train_request(
     if family is not None:
         check_family(family, job)
     chosen = job.ground.family.parse(architecture)
-    store = _new_store(job, config, out, jobs.GIVEN)
-    jobs.start_given(job, chosen, store, listen)
-    return _ended(job, store)
+    with _new_store(job, config, out, jobs.GIVEN) as store:
+        jobs.start_given(job, chosen, store, listen)
+        return _ended(job, store)
 
 
 def _ended(job: Job, store: RunStore) -> SearchResult:

@@ -37,7 +37,8 @@ class SearchResult:
 
     def explain(self) -> NetworkExplanation:
         """Find out what each part of the network is worth, and what else was close."""
-        found = explain_run(self._job, RunStore.open(self.run))
+        with RunStore.take(self.run) as store:
+            found = explain_run(self._job, store)
         report_at_end(self.run)
         return found
 

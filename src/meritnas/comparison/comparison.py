@@ -16,9 +16,15 @@ from scipy import stats
 from meritnas.api import Given, nobody, resume, search, search_request
 from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.report.charts.comparison_figure import comparison_file
+from meritnas.run.job import is_finished
 from meritnas.settings.request import Request
 from meritnas.settings.spec import StrategySpec
-from meritnas.store.run_store import RunStore, write_whole
+from meritnas.store.disk_errors import disk_errors
+from meritnas.store.file_lock import FolderLock
+from meritnas.store.json_text import MOST_BYTES, parse_json, read_bytes
+from meritnas.store.run_folder import has_content
+from meritnas.store.run_store import RunStore
+from meritnas.store.whole_files import remove_stale, write_whole
 from meritnas.strategy.catalogue import strategy_spec
 
 _LESS_IS_MORE = ("perplexity", "rmse", "log_loss")
@@ -148,7 +154,31 @@ def _compare(
     if len(labelled) < 2:
         raise UsageError(f"a comparison takes at least 2 strategies, got {', '.join(labelled)}")
     count = whole_number("seeds", seeds, 1)
-    _remember(folder, data, target, asked)
+    lock = _taken(folder)
+    try:
+        _remember(folder, data, target, asked)
+        return _compare_in(folder, data, labelled, count, listen, run_one)
+    finally:
+        lock.release()
+
+
+def _taken(folder: Path) -> FolderLock:
+    """The right to write into the folder of a comparison, which is made if need be."""
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        return FolderLock.take(folder)
+
+
+def _compare_in(
+    folder: Path,
+    data: Given,
+    labelled: Mapping[str, StrategySpec],
+    count: int,
+    listen: Listener,
+    run_one: RunOne,
+) -> Comparison:
+    """Do what is left of a comparison."""
+    remove_stale(folder)
     rows = []
     for seed in range(count):
         for number, (label, spec) in enumerate(labelled.items()):
@@ -160,9 +190,8 @@ def _compare(
             rows.append(_row(summary, label, place))
     found = _compared(pd.DataFrame(rows), folder)
     plain = found.to_json()
-    write_whole(folder / "comparison.json", lambda path: path.write_text(json.dumps(plain)))
-    drawn = comparison_file(plain).encode()
-    write_whole(found.figure, lambda path: path.write_bytes(drawn))
+    write_whole(folder / "comparison.json", json.dumps(plain).encode())
+    write_whole(found.figure, comparison_file(plain).encode())
     return found
 
 
@@ -183,16 +212,15 @@ def _remember(folder: Path, data: Any, target: str | None, asked: Mapping[str, A
                 "the same to go on with it"
             )
         return
-    if folder.exists() and any(folder.iterdir()):
+    if has_content(folder):
         raise StoreError(f"{folder} exists already and is no comparison; give another --out")
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(plan, lambda path: path.write_text(json.dumps(plain, indent=1) + "\n"))
+    write_whole(plan, (json.dumps(plain, indent=1) + "\n").encode())
 
 
 def _read_plan(plan: Path) -> Any:
     try:
-        return json.loads(plan.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
+        return parse_json(read_bytes(plan, MOST_BYTES))
+    except (OSError, ValueError) as error:
         raise StoreError(
             f"{plan} is damaged ({error}), so nobody can tell what the runs beside it were made "
             "with; restore it, or give another --out"
@@ -206,9 +234,10 @@ def _is_path(data: Any) -> bool:
 def _run(
     run: Path, data: Any, spec: StrategySpec, seed: int, listen: Listener, run_one: RunOne
 ) -> dict[str, Any]:
-    if (run / "result.json").exists() and (run / "model.safetensors").exists():
-        return {**RunStore.open(run).read_json("result.json", *_RESULT), "run": str(run)}
-    if (run / "config.json").exists():
+    if run.is_dir() and has_content(run):
+        store = RunStore.open(run)
+        if is_finished(store):
+            return {**store.read_json("result.json", *_RESULT), "run": str(run)}
         memory = None if _is_path(data) or isinstance(data, str) else data
         return resume(run, memory, listen).summary
     return run_one(spec, seed, run)

@@ -62,17 +62,16 @@ class ModalityExplanation:
 
 
 def explain_modalities(
-    run: str | Path, noise: Noise | Sequence[Noise], data: Any, seed: int
+    store: RunStore, noise: Noise | Sequence[Noise], data: Any, seed: int
 ) -> ModalityExplanation:
     """What a run's network makes of its modalities, as `api.explain_modalities` says; kept."""
     whole_number("seed", seed, 0)
-    store = RunStore.open(Path(run))
     if not store.has(_WEIGHTS):
         raise StoreError(
             f"run {store.folder} has no trained network yet; continue it with: "
             f"meritnas search --resume {store.folder}"
         )
-    predictor = load_predictor(run)
+    predictor = load_predictor(store.folder)
     if not isinstance(predictor.encoder, ModalityEncoder):
         raise UsageError(f"run {store.folder} has one kind of data only, no modalities to compare")
     layout, task = predictor.encoder.layout, predictor.task

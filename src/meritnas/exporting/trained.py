@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from meritnas.families.family import Family
-from meritnas.prediction.predictor import Predictor, load_predictor
+from meritnas.prediction.predictor import Predictor, load_predictor, weights_store
 from meritnas.prepare.config import read_settings
 from meritnas.prepare.family import make_family
 from meritnas.space.architecture import Architecture
@@ -42,10 +42,7 @@ def load_trained(run: Path | str, network: str | None = None) -> Trained:
     store = RunStore.open(Path(run))
     settings = read_settings(store)
     family = make_family(settings, predictor.encoder, predictor.task)
-    if network is not None:
-        rows = store.read_json("result.json", "pareto")["pareto"]
-        folders = {str(row["architecture"]): str(row["folder"]) for row in rows}
-        return Trained(predictor, family, family.parse(network), store.folder / folders[network])
-    _, metadata = store.read_weights("model.safetensors")
+    holder = weights_store(store, network)
+    _, metadata = holder.read_weights("model.safetensors")
     own = family.as_architecture(metadata.get("architecture", ""))
-    return Trained(predictor, family, own, store.folder)
+    return Trained(predictor, family, own, holder.folder)

@@ -74,7 +74,7 @@ def load_predictor(run: Path | str, network: str | None = None) -> Predictor:
     """
     store = RunStore.open(Path(run))
     encoder, task = read_preprocessing(store)
-    weights, metadata = _holder(store, network).read_weights("model.safetensors")
+    weights, metadata = weights_store(store, network).read_weights("model.safetensors")
     settings = read_settings(store)
     module = make_family(settings, encoder, task).child(metadata.get("architecture", ""))
     try:
@@ -87,12 +87,21 @@ def load_predictor(run: Path | str, network: str | None = None) -> Predictor:
     return Predictor(encoder, task, module)
 
 
-def _holder(store: RunStore, network: str | None) -> RunStore:
-    """The folder with the weights of a network: the run's own, or one within it."""
+def weights_store(store: RunStore, network: str | None) -> RunStore:
+    """The folder with the weights of a network: the run's own, or one within it.
+
+    Args:
+        store: the run.
+        network: the architecture of one on the run's trade-off curve; None for the run's own.
+    """
     if network is None:
         return store
-    rows = store.read_json("result.json").get("pareto", [])
-    folders = {str(row["architecture"]): str(row["folder"]) for row in rows}
+    folders = store.decode(
+        "result.json",
+        lambda result: {
+            str(row["architecture"]): str(row["folder"]) for row in result.get("pareto", [])
+        },
+    )
     if network not in folders:
         known = ", ".join(folders) or "none: it was made without --pareto"
         raise UsageError(f"no network {network} on the curve of {store.folder}; there are {known}")

@@ -23,10 +23,11 @@ from meritnas.prepare.config import read_settings
 from meritnas.prepare.ground import Ground, make_ground
 from meritnas.prepare.preparation import Preparation, prepare, prepare_again
 from meritnas.prepare.settle import check_device, usual_epochs
-from meritnas.run.summary import write_result
+from meritnas.run.summary import result_of_race
 from meritnas.run.timed_race import planned_race, seconds_left
 from meritnas.settings.settings import SearchSettings
 from meritnas.space.architecture import Architecture
+from meritnas.store.run_folder import RESTORE
 from meritnas.store.run_store import RunStore
 from meritnas.training.race import Race
 from meritnas.training.retrain import retrain_child
@@ -38,6 +39,9 @@ Listener = Callable[[dict[str, Any]], None]
 
 GIVEN = "given"
 """What a run has for a strategy whose architecture a user gave."""
+
+_RETRAINING = "retrain"
+"""The folder in a run's for a race beside its result."""
 
 _SEARCH_SHARE = 0.35
 """Of the minutes given, at most this part is for searching; the rest trains what was found.
@@ -161,27 +165,24 @@ def announce(job: Job, store: RunStore, listen: Listener) -> None:
         listen({"kind": "note", "text": text})
 
 
-def train_chosen(
-    job: Job, store: RunStore, race: Race, listen: Listener, left: float = math.inf
-) -> None:
-    """Train the favourites from scratch, in `left` seconds, and write the run's result."""
-    family, recipe, bundle = job.ground.family, job.settings.alone, job.bundle
-    with limited_threads(job.settings.threads):
-        found = store.read_json("architecture.json", "seconds", "ladder")
-        ladder = found["ladder"]
-        own = left * race.share(len(ladder))
-        reserves = favourites_of(store) if left < math.inf else ()
-        trained = retrain_child(family, race, bundle, recipe, store, listen, own, reserves)
-        left = left - trained.seconds
-        rows = train_rungs(family, ladder, race, bundle, recipe, store, listen, left)
-    write_result(job, store, trained, rows, found)
+def retrain(job: Job, store: RunStore, race: Race, listen: Listener) -> None:
+    """Run another race, beside the run's result; its outcome takes that one's place at its end."""
+    announce(job, store, listen)
+    begun = _begun_retraining(store)
+    if begun is not None and begun != race:
+        store.drop(_RETRAINING)
+    _retrain(job, store, race, listen)
 
 
 def is_finished(store: RunStore) -> bool:
-    """Whether there is a network with the result of the latest race."""
-    if not (store.has("result.json") and store.has("model.safetensors")):
+    """Whether there is a network, whole, with the result of the latest race."""
+    needed = ("preprocessing.json", "architecture.json", "result.json", "model.safetensors")
+    if not all(map(store.has, needed)) or store.lost("retrain.json"):
         return False
+    store.check_weights("model.safetensors")
     result = store.read_json("result.json", "architecture", "race")
+    if store.inside(_RETRAINING).folder.exists():
+        return False
     return not store.has("retrain.json") or result["race"] == last_race(store).to_json()
 
 
@@ -201,7 +202,11 @@ def ended_search(job: Job, store: RunStore) -> Search:
     """The search of a run as it was at its last checkpoint; complains where there is none."""
     running = job.new_search(_kept_plan(store), 0)
     state = store.read_checkpoint()
-    assert state is not None, "a search that has ended has a checkpoint"
+    if state is None:
+        raise StoreError(
+            f"run {store.folder} has lost its checkpoint.pt, with the shared weights that parts "
+            "are judged by; restore it or start a new run"
+        )
     _continue_from(state, running, store)
     return running
 
@@ -211,30 +216,88 @@ def _on_ground(settings: SearchSettings, prepared: Preparation) -> Job:
 
 
 def _finish(job: Job, store: RunStore, listen: Listener, search: Search | None) -> None:
-    """Do what is left of a run: of its search, of its race."""
+    """Do what is left of a run: of its search, of its race, of another race."""
     announce(job, store, listen)
-    if store.has("retrain.json"):
-        race = last_race(store)
-    else:
-        with limited_threads(job.settings.threads):
-            if not store.has("architecture.json"):
-                _choose(job, store, listen, search or _kept_search(job, store))
-            race = planned_race(job, store, favourites_of(store))
+    if (race := _begun_retraining(store)) is not None:
+        _retrain(job, store, race, listen)
+    if is_finished(store):
+        return
+    with limited_threads(job.settings.threads):
+        if not store.has("architecture.json"):
+            _choose(job, store, listen, search or _kept_search(job, store))
+        begun = store.has("retrain.json")
+        race = last_race(store) if begun else planned_race(job, store, favourites_of(store))
     # A run that has a result is being retrained, for as long as that takes.
     left = math.inf if store.has("result.json") else seconds_left(job, store)
-    train_chosen(job, store, race, listen, left)
+    _train(job, store, store, race, listen, left)
+
+
+def _retrain(job: Job, store: RunStore, race: Race, listen: Listener) -> None:
+    _train(job, store, store.inside(_RETRAINING), race, listen)
+    store.adopt(_RETRAINING)
+    if store.has("retrain.safetensors"):  # of a race that this one took the place of
+        store.remove("retrain.safetensors")
+
+
+def _begun_retraining(store: RunStore) -> Race | None:
+    """The race that was begun beside the run's result and is not over."""
+    staged = store.inside(_RETRAINING)
+    if not staged.folder.exists():
+        return None
+    if staged.has("result.json"):
+        store.adopt(_RETRAINING)
+    elif staged.has("retrain.json"):
+        return last_race(staged)
+    else:
+        store.drop(_RETRAINING)
+    return None
+
+
+def _train(
+    job: Job,
+    store: RunStore,
+    place: RunStore,
+    race: Race,
+    listen: Listener,
+    left: float = math.inf,
+) -> None:
+    """Train the favourites from scratch, in `left` seconds, and write the result.
+
+    Args:
+        job: the run's.
+        store: the run.
+        place: where what is trained is kept: the run itself, or a folder within it.
+        race: who takes part.
+        listen: told of every epoch.
+        left: seconds.
+    """
+    family, recipe, bundle = job.ground.family, job.settings.alone, job.bundle
+    with limited_threads(job.settings.threads):
+        found = store.read_json("architecture.json", "seconds", "ladder")
+        ladder = found["ladder"]
+        own = left * race.share(len(ladder))
+        reserves = favourites_of(store) if left < math.inf else ()
+        trained = retrain_child(family, race, bundle, recipe, place, listen, own, reserves)
+        left = left - trained.seconds
+        rows = train_rungs(family, ladder, race, bundle, recipe, place, listen, left)
+    place.write_json("result.json", result_of_race(job, store, trained, rows, found))
 
 
 def _kept_search(job: Job, store: RunStore) -> Search:
     """The search of a run that was interrupted, where it was."""
     if store.has("plan.json"):
         search = job.new_search(_kept_plan(store), 0)
+    elif store.has("retrain.json") or (store.lost("plan.json") and job.settings.minutes):
+        # No search has chosen what is being trained, or nobody knows how long it was to be.
+        lost = "architecture.json" if store.has("retrain.json") else "plan.json"
+        raise StoreError(f"run {store.folder} has lost its {lost}; {RESTORE}")
     else:  # killed before its plan was written
         search, planning = job.planned_search()
         _write_plan(job, store, search, planning)
     state = store.read_checkpoint()
     if state is not None:
         _continue_from(state, search, store)
+    store.continue_events(0 if state is None else int(state["events_size"]))
     return search
 
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from meritnas.run.job import Job
 
 
-def write_result(
+def result_of_race(
     job: Job,
     store: RunStore,
     trained: Retrained,
     rows: Sequence[dict[str, Any]],
     found: Mapping[str, Any],
-) -> None:
-    """Write the result of a run's latest race.
+) -> dict[str, Any]:
+    """What result.json says after a race.
 
     Args:
         job: the run's.
@@ -37,7 +37,7 @@ def write_result(
     if rows:
         top = point(job.ground.family, job.settings.limits.get("params"), trained, "")
         summary["pareto"] = mark_best([top, *rows])
-    store.write_json("result.json", summary)
+    return summary
 
 
 def _summary(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from meritnas.errors import MeritNASError, StoreError
+from meritnas.errors import MeritNASError
 from meritnas.report.page.credit import (
     alternatives_section,
     credit_section,
@@ -30,6 +30,7 @@ from meritnas.report.page.section import Section
 from meritnas.report.repeat import repeat_command
 from meritnas.report.run_files import RunFiles, read_run
 from meritnas.report.run_network import RunNetwork, run_network
+from meritnas.store.whole_files import write_whole
 from meritnas.version import __version__
 
 NAME = "report.html"
@@ -85,17 +86,7 @@ def report_page(folder: Path, reload_seconds: int | None = None) -> str:
 def write_report(folder: Path, out: Path | None = None) -> Path:
     """Write a run's page to a file, by default its own; returns the file's path."""
     path = folder / NAME if out is None else out
-    page = report_page(folder)
-    beside = path.with_name(f".partial.{path.name}")
-    try:
-        beside.write_text(page, encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        raise StoreError(
-            f"cannot write {path}: {error.strerror or error}; give another --out or free some space"
-        ) from error
-    finally:
-        beside.unlink(missing_ok=True)
+    write_whole(path, report_page(folder).encode())
     return path
 
 
