@@ -16,6 +16,7 @@ from meritnas.explanation import modalities as by_modality
 from meritnas.explanation.modalities import ModalityExplanation
 from meritnas.explanation.network import NetworkExplanation, explain_run
 from meritnas.families.family import Family
+from meritnas.plugins import Trusted
 from meritnas.report.charts.modality_figure import modality_file
 from meritnas.report.charts.pareto_figure import pareto_file
 from meritnas.report.page.page import report_at_end
@@ -132,19 +133,23 @@ def search_request(
         return _ended(job, store)
 
 
-def resume(run: str | Path, data: Any = None, listen: Listener = nobody) -> SearchResult:
+def resume(
+    run: str | Path, data: Any = None, listen: Listener = nobody, trust: Trusted = ()
+) -> SearchResult:
     """Continue an interrupted search to the result it would have had without the interruption.
 
     Args:
         run: its folder.
         data: the data frame or the arrays, if the search was started with them.
         listen: called with every new event.
+        trust: functions and classes of your own that the run names, or their names
+            `module:name`; others are not imported.
     """
     finished = RunStore.open(Path(run))
     if jobs.is_finished(finished):
-        return result_of(Job.reopen(finished, data), finished)
+        return result_of(Job.reopen(finished, data, trust), finished)
     with RunStore.take(Path(run)) as store:
-        job = Job.reopen(store, data)
+        job = Job.reopen(store, data, trust)
         jobs.resume(job, store, listen)
         return _ended(job, store)
 
@@ -157,6 +162,7 @@ def retrain(
     seeds: int | None = None,
     data: Any = None,
     listen: Listener = nobody,
+    trust: Trusted = (),
 ) -> SearchResult:
     """Train a run's favourites anew, for longer, with other seeds, or another architecture.
 
@@ -168,9 +174,11 @@ def retrain(
         seeds: None for as many as the search used.
         data: the data frame or the arrays, if the search was started with them.
         listen: called with every epoch.
+        trust: functions and classes of your own that the run names, or their names
+            `module:name`; others are not imported.
     """
     with RunStore.take(Path(run)) as store:
-        job = Job.reopen(store, data)
+        job = Job.reopen(store, data, trust)
         race = _asked_race(job, store, architecture, epochs, seeds)
         jobs.retrain(job, store, race, listen)
         return _ended(job, store)
@@ -200,7 +208,7 @@ def _asked_race(
     return job.race(finalists, count, length)
 
 
-def explain(run: str | Path, data: Any = None) -> NetworkExplanation:
+def explain(run: str | Path, data: Any = None, trust: Trusted = ()) -> NetworkExplanation:
     """Find out what each part of a run's network is worth, and what else was close.
 
     The run keeps the answer as credit.json, and as credit.csv, alternatives.csv and
@@ -209,9 +217,11 @@ def explain(run: str | Path, data: Any = None) -> NetworkExplanation:
     Args:
         run: its folder; a search that has ended.
         data: the data, if the search was started with data in memory.
+        trust: functions and classes of your own that the run names, or their names
+            `module:name`; others are not imported.
     """
     with RunStore.take(Path(run)) as store:
-        found = explain_run(Job.reopen(store, data), store)
+        found = explain_run(Job.reopen(store, data, trust), store)
     report_at_end(store.folder)
     return found
 
@@ -221,6 +231,7 @@ def explain_modalities(
     noise: Noise | Sequence[Noise] = (),
     data: Any = None,
     seed: int = 0,
+    trust: Trusted = (),
 ) -> ModalityExplanation:
     """Find out what a run's network makes of its modalities; the run keeps table and figure.
 
@@ -231,9 +242,11 @@ def explain_modalities(
         noise: a kind of noise to try, or several: gaussian, shot, impulse, speckle.
         data: the data, if the search was started with data in memory.
         seed: of noise and intervals.
+        trust: functions and classes of your own that the run names, or their names
+            `module:name`; others are not imported.
     """
     with RunStore.take(Path(run)) as store:
-        found = by_modality.explain_modalities(store, noise, data, seed)
+        found = by_modality.explain_modalities(store, noise, data, seed, trust)
         plain = found.to_json()
         drawn = modality_file(plain["modalities"], plain["disturbed"], found.metric)
         store.write_text(by_modality.FIGURE, drawn)

@@ -15,6 +15,8 @@ from scipy import stats
 
 from meritnas.api import Given, nobody, resume, search, search_request
 from meritnas.errors import StoreError, UsageError, whole_number
+from meritnas.families.family import Family
+from meritnas.plugins import is_own
 from meritnas.report.charts.comparison_figure import comparison_file
 from meritnas.run.job import is_finished
 from meritnas.settings.request import Request
@@ -112,7 +114,8 @@ def compare(
 
     asked = {name: value for name, value in same.items() if value is not None}
     specs = [strategy_spec(one) for one in strategies]
-    return _compare(data, target, specs, seeds, Path(out), listen, asked, run_one)
+    named = _own_names(same.get("space"), same.get("reading"))
+    return _compare(data, target, specs, seeds, Path(out), listen, asked, run_one, named)
 
 
 def compare_requests(
@@ -131,7 +134,8 @@ def compare_requests(
         return search_request(data, target, one, run, listen).summary
 
     asked = {**asdict(request), "strategy": None, "seed": None}
-    return _compare(data, target, specs, seeds, out, listen, asked, run_one)
+    named = _own_names(request.space, request.reading)
+    return _compare(data, target, specs, seeds, out, listen, asked, run_one, named)
 
 
 def label_of(spec: StrategySpec) -> str:
@@ -149,6 +153,7 @@ def _compare(
     listen: Listener,
     asked: Mapping[str, Any],
     run_one: RunOne,
+    named: frozenset[str],
 ) -> Comparison:
     labelled = {label_of(spec): spec for spec in specs}
     if len(labelled) < 2:
@@ -157,7 +162,7 @@ def _compare(
     lock = _taken(folder)
     try:
         _remember(folder, data, target, asked)
-        return _compare_in(folder, data, labelled, count, listen, run_one)
+        return _compare_in(folder, data, labelled, count, listen, run_one, named)
     finally:
         lock.release()
 
@@ -176,6 +181,7 @@ def _compare_in(
     count: int,
     listen: Listener,
     run_one: RunOne,
+    named: frozenset[str],
 ) -> Comparison:
     """Do what is left of a comparison."""
     remove_stale(folder)
@@ -186,7 +192,7 @@ def _compare_in(
             told = {"strategy": label, "seed": seed, "run": run, "runs": count * len(labelled)}
             listen({"kind": "compare", **told})
             place = folder / f"{re.sub(r'[^A-Za-z0-9_.=,()-]', '-', label)}-{seed}"
-            summary = _run(place, data, spec, seed, listen, run_one)
+            summary = _run(place, data, spec, seed, listen, run_one, named)
             rows.append(_row(summary, label, place))
     found = _compared(pd.DataFrame(rows), folder)
     plain = found.to_json()
@@ -231,15 +237,31 @@ def _is_path(data: Any) -> bool:
     return isinstance(data, Path) or (isinstance(data, str) and Path(data).expanduser().exists())
 
 
+def _own_names(space: Any, reading: Any) -> frozenset[str]:
+    """What of a user's own a comparison was asked for, so that runs in it may have it imported."""
+    given = space.spec if isinstance(space, Family) else space
+    if isinstance(given, str):
+        found = frozenset([given]) if is_own(given) else frozenset()
+    else:
+        found = frozenset() if given is None else given.own_names
+    return found if reading is None else found | reading.own_names
+
+
 def _run(
-    run: Path, data: Any, spec: StrategySpec, seed: int, listen: Listener, run_one: RunOne
+    run: Path,
+    data: Any,
+    spec: StrategySpec,
+    seed: int,
+    listen: Listener,
+    run_one: RunOne,
+    named: frozenset[str],
 ) -> dict[str, Any]:
     if run.is_dir() and has_content(run):
         store = RunStore.open(run)
         if is_finished(store):
             return {**store.read_json("result.json", *_RESULT), "run": str(run)}
         memory = None if _is_path(data) or isinstance(data, str) else data
-        return resume(run, memory, listen).summary
+        return resume(run, memory, listen, named | spec.own_names).summary
     return run_one(spec, seed, run)
 
 

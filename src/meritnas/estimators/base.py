@@ -153,7 +153,7 @@ class SearchEstimator(BaseEstimator):
             with RunStore.create(Path(folder), make_config(settings, kind, source)) as store:
                 start(job, store, Lines() if self.verbose else nobody, running, planning)
             result = result_of(job, store)
-            predictor = load_predictor(store.folder)
+            predictor = load_predictor(store.folder, trust=job.trust)
             trainings = store.read_json("retrain.json")["results"]
             self.history_ = [*store.events(), *({"kind": "training", **t} for t in trainings)]
         self.architecture_ = result.architecture.text

@@ -13,6 +13,7 @@ from meritnas.exporting.python_export import SOURCE, WEIGHTS, python_files
 from meritnas.exporting.torch_export import FILE as PT2
 from meritnas.exporting.torch_export import torch_files
 from meritnas.exporting.trained import Trained, load_trained
+from meritnas.plugins import Trusted
 from meritnas.store.whole_files import check_folder, exists_already, write_together
 from meritnas.wording import did_you_mean
 
@@ -32,6 +33,7 @@ def export(
     out: str | Path | None = None,
     force: bool = False,
     network: str | None = None,
+    trust: Trusted = (),
 ) -> tuple[Path, ...]:
     """Write a run's network in a form that needs no MeritNAS, checked against the run's own.
 
@@ -44,6 +46,8 @@ def export(
             run's own or, of another network, one in it.
         force: whether files that are there already may be replaced.
         network: the architecture of one on the run's trade-off curve instead, such as "16-8-8".
+        trust: functions and classes of your own that the run names, or their names
+            `module:name`; others are not imported.
 
     Returns:
         The files.
@@ -54,7 +58,7 @@ def export(
     """
     if to not in _FORMS:
         raise UsageError(f"no form '{to}';{did_you_mean(to, FORMS)} there are {', '.join(FORMS)}")
-    trained = load_trained(run, network)
+    trained = load_trained(run, network, trust)
     folder = trained.folder / "export" if out is None else Path(out)
     if out is None:
         check_folder(folder)

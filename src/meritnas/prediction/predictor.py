@@ -16,6 +16,7 @@ from meritnas.data.kind import Encoder
 from meritnas.data.kinds import kind_of
 from meritnas.data.task import Task
 from meritnas.errors import StoreError, UsageError
+from meritnas.plugins import Trust, Trusted
 from meritnas.prepare.config import read_settings
 from meritnas.prepare.family import make_family
 from meritnas.prepare.preprocessing import read_preprocessing
@@ -65,17 +66,21 @@ class Predictor:
         return pd.DataFrame(columns)
 
 
-def load_predictor(run: Path | str, network: str | None = None) -> Predictor:
+def load_predictor(run: Path | str, network: str | None = None, trust: Trusted = ()) -> Predictor:
     """The trained network of a run.
 
     Args:
         run: its folder.
         network: the architecture of one on the run's trade-off curve instead, such as "16-8-8".
+        trust: functions and classes of your own that the run names, or their names
+            `module:name`; others are not imported.
     """
     store = RunStore.open(Path(run))
+    trusted = Trust.of(trust)
+    settings = read_settings(store, trusted)
     encoder, task = read_preprocessing(store)
+    trusted.check(encoder.own_names, store.folder)
     weights, metadata = weights_store(store, network).read_weights("model.safetensors")
-    settings = read_settings(store)
     module = make_family(settings, encoder, task).child(metadata.get("architecture", ""))
     try:
         module.load_state_dict(weights)

@@ -19,6 +19,7 @@ from meritnas.engine.plan import Plan
 from meritnas.engine.start import make_search
 from meritnas.engine.time_limit import weight_steps_within
 from meritnas.errors import StoreError
+from meritnas.plugins import Trust, Trusted
 from meritnas.prepare.config import read_settings
 from meritnas.prepare.ground import Ground, make_ground
 from meritnas.prepare.preparation import Preparation, prepare, prepare_again
@@ -29,6 +30,7 @@ from meritnas.settings.settings import SearchSettings
 from meritnas.space.architecture import Architecture
 from meritnas.store.run_folder import RESTORE
 from meritnas.store.run_store import RunStore
+from meritnas.store.staging import adopt, drop
 from meritnas.training.race import Race
 from meritnas.training.retrain import retrain_child
 from meritnas.training.rungs import train_rungs
@@ -73,11 +75,16 @@ class Job:
         return job
 
     @staticmethod
-    def reopen(store: RunStore, data: Any = None) -> Job:
+    def reopen(store: RunStore, data: Any = None, trust: Trusted = ()) -> Job:
         """The job of an existing run, on the same data as then."""
-        settings = read_settings(store)
+        settings = read_settings(store, Trust.of(trust))
         check_device(settings.device)
         return _on_ground(settings, prepare_again(settings, store, data))
+
+    @property
+    def trust(self) -> frozenset[str]:
+        """What of a user's own this process has imported for it, as `module:name`."""
+        return self.settings.own_names
 
     @property
     def bundle(self) -> Bundle[Any]:
@@ -170,7 +177,7 @@ def retrain(job: Job, store: RunStore, race: Race, listen: Listener) -> None:
     announce(job, store, listen)
     begun = _begun_retraining(store)
     if begun is not None and begun != race:
-        store.drop(_RETRAINING)
+        drop(store, _RETRAINING)
     _retrain(job, store, race, listen)
 
 
@@ -234,7 +241,7 @@ def _finish(job: Job, store: RunStore, listen: Listener, search: Search | None) 
 
 def _retrain(job: Job, store: RunStore, race: Race, listen: Listener) -> None:
     _train(job, store, store.inside(_RETRAINING), race, listen)
-    store.adopt(_RETRAINING)
+    adopt(store, _RETRAINING)
     if store.has("retrain.safetensors"):  # of a race that this one took the place of
         store.remove("retrain.safetensors")
 
@@ -245,11 +252,11 @@ def _begun_retraining(store: RunStore) -> Race | None:
     if not staged.folder.exists():
         return None
     if staged.has("result.json"):
-        store.adopt(_RETRAINING)
+        adopt(store, _RETRAINING)
     elif staged.has("retrain.json"):
         return last_race(staged)
     else:
-        store.drop(_RETRAINING)
+        drop(store, _RETRAINING)
     return None
 
 
@@ -310,6 +317,7 @@ def _write_plan(job: Job, store: RunStore, search: Search, planning: float) -> N
         "search": search.plan.to_json(),
         # The options name what the beliefs in the event log are about.
         "options": job.ground.searched.space.names,
+        "decisions": [decision.name for decision in job.ground.searched.space.decisions],
         "planning": planning,
     }
     store.write_json("plan.json", plan)

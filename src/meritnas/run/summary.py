@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -71,9 +72,19 @@ def _summary(
         "retrain_epochs": race.epochs,
         "retrain_seeds": len(race.seeds),
         "race": race.to_json(),
+        **_drawn(job, chosen),
         "seconds": round(planning_seconds(store) + float(found["seconds"]) + trained.seconds, 2),
         "run": str(store.folder),
     }
+
+
+def _drawn(job: Job, chosen: str) -> dict[str, Any]:
+    """The network's picture, where who looks at the run cannot make it without the user's code."""
+    if not job.trust:
+        return {}
+    family = job.ground.family
+    drawings = [asdict(each) for each in family.drawings(chosen)]
+    return {"drawn": {"layers": family.layers(chosen), "drawings": drawings}}
 
 
 def _measured_latency(job: Job, chosen: str) -> dict[str, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -304,44 +303,10 @@ class RunStore:
         return self._log.read()
 
     def rename(self, name: str, other: str) -> None:
-        """Put one file in another's place; nothing happens if it has been done already."""
+        """Put one file, whole, in another's place; nothing happens if it has been done already."""
         self._may_write()
-        if self.has(name):
-            self._move(name, other)
-
-    def adopt(self, folder: str) -> None:
-        """Put the files of a folder within the run's in the place of the run's own.
-
-        What is in it is complete when it has a result.json, which comes last, so that a kill in
-        between is no harm: the same again does what is left.
-        """
-        self._may_write()
-        staged = self.inside(folder)
-        for one in folders_in(staged.folder):
-            self._adopt_files(staged.inside(one.name), self.inside(one.name))
-        self._adopt_files(staged, self)
-        with disk_errors(self.folder):
-            shutil.rmtree(staged.folder)
-
-    def drop(self, folder: str) -> None:
-        """Remove a folder within the run's, with all that is in it."""
-        self._may_write()
-        gone = self.inside(folder)
-        names = [name for name in self._digests.files if name.startswith(gone._within)]
-        with disk_errors(self.folder):
-            self._digests.announce(dict.fromkeys(names))
-            if gone.folder.is_dir():
-                shutil.rmtree(gone.folder)
-        self._digests.settle(dict.fromkeys(names))
-
-    def _adopt_files(self, staged: RunStore, place: RunStore) -> None:
-        place.folder.mkdir(exist_ok=True)
-        names = sorted(path.name for path in staged.folder.iterdir() if path.is_file())
-        for name in sorted(names, key="result.json".__eq__):
-            self._move(f"{staged._within}{name}", f"{place._within}{name}")
-
-    def _move(self, name: str, other: str) -> None:
-        """Rename a file; both names are from this folder on."""
+        if not self.has(name):
+            return
         path, place = self.folder / name, self.folder / other
         try:
             content = self.checked(name)

@@ -13,6 +13,7 @@ from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
 from meritnas.cli.help_text import help_text, switch
 from meritnas.cli.messages import say
+from meritnas.cli.trusted import Trust, trusted
 from meritnas.errors import DataError, UsageError
 from meritnas.report.names import metric_name
 from meritnas.report.numbers import score_text
@@ -66,6 +67,7 @@ def predict(
         typer.Option(metavar="FILE", help=help_text("A CSV file.", "standard output")),
     ] = None,
     force: Annotated[bool, switch("--force", "Replace the --out file.")] = False,
+    trust: Trust = None,
     quiet: Annotated[bool, switch("--quiet", "No scores, no notes.")] = False,
     as_json: Annotated[bool, switch("--json", "One JSON object instead of CSV.")] = False,
 ) -> None:
@@ -82,7 +84,7 @@ def predict(
             load_predictor,  # here: --help must not wait for torch
         )
 
-        predictor = load_predictor(run, network)
+        predictor = load_predictor(run, network, trusted(run, trust))
         asked = {"prompt": prompt, "words": words, "temperature": temperature, "seed": seed}
         given = {name: value for name, value in asked.items() if value is not None}
         if predictor.task.kind == "language":

@@ -25,14 +25,13 @@ def network_text(run: RunFiles, width: int) -> Text:
     if text is None:
         return Text("no network yet")
     network = run_network(run)
-    if network.family is None:
-        return Text(text)
-    architecture = network.parsed(text)
-    layers = network.family.layers(architecture)
-    if layers:
-        return Text("\n".join(_boxes([(name, f"{size:,}") for name, size in layers], width)))
+    if network.family is not None:
+        network.parsed(text)
+    if network.layers:
+        boxes = _boxes([(name, f"{size:,}") for name, size in network.layers], width)
+        return Text("\n".join(boxes))
     lines = []
-    for drawing in network.family.drawings(architecture):
+    for drawing in network.drawings:
         lines += [drawing.title, *(_INDENT + line for line in drawing_lines(drawing))]
     return Text("\n".join(lines or [text]))
 
