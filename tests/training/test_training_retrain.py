@@ -115,6 +115,30 @@ def test_an_interrupted_race_goes_on_to_the_same_bytes(
     assert files(tmp_path / "run") == files(whole)
 
 
+@pytest.mark.parametrize("stop", [4, 7, 10, 13])
+def test_a_race_whose_best_weights_are_gone_is_run_anew(
+    tmp_path: Path, undisturbed: tuple[Path, Retrained], stop: int
+) -> None:
+    """Else trainings count as done whose network nobody has."""
+    bundle = bundle_of()
+    whole, expected = undisturbed
+
+    def stumble(event: dict[str, Any]) -> None:
+        if event["step"] == stop:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        retrain(tmp_path / "run", bundle, **RACE, listen=stumble)
+    (tmp_path / "run" / "retrain.safetensors").unlink()
+    seen: list[int] = []
+    found = retrain(
+        tmp_path / "run", bundle, **RACE, listen=lambda event: seen.append(event["step"])
+    )
+    assert seen == list(range(1, 16))
+    assert found == expected
+    assert files(tmp_path / "run") == files(whole)
+
+
 def test_the_spread_is_over_the_winners_trainings_alone(tmp_path: Path) -> None:
     found = retrain(
         tmp_path / "run", bundle_of(), [0, 1, 2], text="4-8,8-8,4-4", dropouts=(0.0, 0.5)
