@@ -11,21 +11,23 @@ from dataclasses import dataclass
 from multiprocessing import get_context, set_start_method
 from multiprocessing.connection import wait
 from pathlib import Path
+from pkgutil import walk_packages
 from threading import Lock
 from unittest.mock import patch
 
+import meritnas
 from crash_trials.operations import Kill, Operation, Watch
 
 _SECONDS = 60.0
 """A command that takes longer hangs."""
 
+_MODULES = [module.name for module in walk_packages(meritnas.__path__, "meritnas.")]
 _PROCESSES = get_context("forkserver")
 _PROCESSES.set_forkserver_preload(
     [
-        "meritnas.cli.main",
-        "meritnas.comparison.comparison",
-        "meritnas.exporting.export",
-        "torch._dynamo",
+        *(name for name in _MODULES if not name.endswith("__main__")),
+        # What these in turn load only when it is used; what is not installed is passed over.
+        *("torch._dynamo", "pyarrow.parquet", "pydantic.type_adapter", "typer._click.core"),
     ]
 )
 _ONE_AT_A_TIME = Lock()
