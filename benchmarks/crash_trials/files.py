@@ -45,14 +45,14 @@ def _plain(name: str, blob: bytes | None, digests: Mapping[str, str]) -> Any:
     """Content without what may differ from one write to the next.
 
     The bytes of a checkpoint depend on which objects in memory are the same one, and so does its
-    digest: a digest is as good as another if it is that of the same file.
+    digest, and that of all digests: one is as good as another if it is that of the same file.
     """
     if blob is None:
         return None
     if name.endswith("checkpoint.pt"):
         return _state(blob)
     if name.endswith("digests.json"):
-        return _named(_object(blob), digests)
+        return _named(_without_own(_object(blob)), digests)
     return blob
 
 
@@ -78,6 +78,15 @@ def _object(blob: bytes) -> Any:
         return json.loads(blob)
     except ValueError:
         return blob
+
+
+def _without_own(content: Any) -> Any:
+    """The digests of files, without that of all of them together where it is right."""
+    if not isinstance(content, dict):
+        return content
+    others = {name: value for name, value in content.items() if name != "sha256"}
+    own = hashlib.sha256(json.dumps(others, sort_keys=True).encode()).hexdigest()
+    return others if content.get("sha256") == own else content
 
 
 def _named(value: Any, digests: Mapping[str, str]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import io
+import json
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -47,9 +48,11 @@ def test_checkpoints_are_compared_by_their_state_and_digests_by_their_file(
 ) -> None:
     differences = load(monkeypatch, "files").differences
 
-    def run(blob: bytes, digest_of: bytes) -> dict[str, bytes]:
-        digest = f'{{"checkpoint.pt": "{hashlib.sha256(digest_of).hexdigest()}"}}'
-        return {"run/checkpoint.pt": blob, "run/digests.json": digest.encode()}
+    def run(blob: bytes, digest_of: bytes, more: str = "") -> dict[str, bytes]:
+        files = {"files": {"checkpoint.pt": [hashlib.sha256(digest_of).hexdigest()]}}
+        own = hashlib.sha256((json.dumps(files, sort_keys=True) + more).encode()).hexdigest()
+        digests = json.dumps({**files, "sha256": own})
+        return {"run/checkpoint.pt": blob, "run/digests.json": digests.encode()}
 
     one, same = checkpoint(1.0, shared=True), checkpoint(1.0, shared=False)
     other = checkpoint(2.0, shared=True)
@@ -57,6 +60,7 @@ def test_checkpoints_are_compared_by_their_state_and_digests_by_their_file(
     assert differences(run(one, one), run(same, same)) == []
     assert differences(run(other, other), run(one, one)) == ["run/checkpoint.pt differs"]
     assert differences(run(same, one), run(same, same)) == ["run/digests.json differs"]
+    assert differences(run(one, one, "x"), run(same, same)) == ["run/digests.json differs"]
 
 
 def test_of_many_operations_the_rare_ones_are_all_tried(monkeypatch: pytest.MonkeyPatch) -> None:
