@@ -16,6 +16,7 @@ from meritnas.explanation import modalities as by_modality
 from meritnas.explanation.modalities import ModalityExplanation
 from meritnas.explanation.network import NetworkExplanation, explain_run
 from meritnas.families.family import Family
+from meritnas.plugins import Trusted
 from meritnas.report.charts.modality_figure import modality_file
 from meritnas.report.charts.pareto_figure import pareto_file
 from meritnas.report.page.page import report_at_end
@@ -30,6 +31,7 @@ from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.settings.training import Retraining, Training
 from meritnas.store.given_path import given_path
 from meritnas.store.run_store import RunStore
+from meritnas.training.race import Race
 
 Images: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Images [n, h, w] or [n, h, w, channels], and their labels [n]."""
@@ -130,26 +132,31 @@ def search_request(
     if family is not None:
         check_family(family, job)
     running, planning = job.planned_search()
-    store = _new_store(job, config, folder, job.settings.strategy.name)
-    jobs.start(job, store, listen, running, planning)
-    return _ended(job, store)
+    with _new_store(job, config, folder, job.settings.strategy.name) as store:
+        jobs.start(job, store, listen, running, planning)
+        return _ended(job, store)
 
 
-def resume(run: str | Path, data: Any = None, listen: Listener = nobody) -> SearchResult:
+def resume(
+    run: str | Path, data: Any = None, listen: Listener = nobody, trust: Trusted = ()
+) -> SearchResult:
     """Continue an interrupted search to the result it would have had without the interruption.
 
     Args:
         run: its folder.
         data: the data frame or the arrays, if the search was started with them.
         listen: called with every new event.
+        trust: functions and classes of your own that the run names, or their names
+            `module:name`; others are not imported.
     """
     check_arguments(resume, listen=listen)
-    store = RunStore.open(given_path("run", run))
-    job = Job.reopen(store, data)
-    if jobs.is_finished(store):
-        return result_of(job, store)
-    jobs.resume(job, store, listen)
-    return _ended(job, store)
+    finished = RunStore.open(given_path("run", run))
+    if jobs.is_finished(finished):
+        return result_of(Job.reopen(finished, data, trust), finished)
+    with RunStore.take(finished.folder) as store:
+        job = Job.reopen(store, data, trust)
+        jobs.resume(job, store, listen)
+        return _ended(job, store)
 
 
 def retrain(
@@ -160,6 +167,7 @@ def retrain(
     seeds: int | None = None,
     data: Any = None,
     listen: Listener = nobody,
+    trust: Trusted = (),
 ) -> SearchResult:
     """Train a run's favourites anew, for longer, with other seeds, or another architecture.
 
@@ -171,13 +179,24 @@ def retrain(
         seeds: None for as many as the search used.
         data: the data frame or the arrays, if the search was started with them.
         listen: called with every epoch.
+        trust: functions and classes of your own that the run names, or their names
+            `module:name`; others are not imported.
     """
     check_arguments(retrain, architecture=architecture, listen=listen)
     Retraining(epochs=epochs, seeds=seeds)  # which complains about what is none
-    store = RunStore.open(given_path("run", run))
-    job = Job.reopen(store, data)
+    with RunStore.take(given_path("run", run)) as store:
+        job = Job.reopen(store, data, trust)
+        race = _asked_race(job, store, architecture, epochs, seeds)
+        jobs.retrain(job, store, race, listen)
+        return _ended(job, store)
+
+
+def _asked_race(
+    job: Job, store: RunStore, architecture: str | None, epochs: int | None, seeds: int | None
+) -> Race:
+    """The race that a retraining asks for; complains where it cannot be run."""
     family = job.ground.family
-    chosen = family.parse(architecture or favourites_of(store)[0])
+    chosen = family.parse(favourites_of(store)[0] if architecture is None else architecture)
     if not job.ground.feasible.admits(chosen):
         costs = ", ".join(f"{n} {family.cost(chosen, n):,}" for n in job.settings.limits)
         raise UsageError(
@@ -190,16 +209,13 @@ def retrain(
         length = int(store.read_json("plan.json").get("race", {}).get("epochs", 0))
     if min(count, length) < 1:
         raise UsageError(f"seeds and epochs must be at least 1, got {count} and {length}")
-    jobs.announce(job, store, listen)
-    store.remove("retrain.json")  # what it remembers would be taken for done
     finalists = favourites_of(store)[: job.settings.finalists]
     if architecture is not None:
         finalists = (chosen.text,)
-    jobs.train_chosen(job, store, job.race(finalists, count, length), listen)
-    return _ended(job, store)
+    return job.race(finalists, count, length)
 
 
-def explain(run: str | Path, data: Any = None) -> NetworkExplanation:
+def explain(run: str | Path, data: Any = None, trust: Trusted = ()) -> NetworkExplanation:
     """Find out what each part of a run's network is worth, and what else was close.
 
     The run keeps the answer as credit.json, and as credit.csv, alternatives.csv and
@@ -208,9 +224,11 @@ def explain(run: str | Path, data: Any = None) -> NetworkExplanation:
     Args:
         run: its folder; a search that has ended.
         data: the data, if the search was started with data in memory.
+        trust: functions and classes of your own that the run names, or their names
+            `module:name`; others are not imported.
     """
-    store = RunStore.open(given_path("run", run))
-    found = explain_run(Job.reopen(store, data), store)
+    with RunStore.take(given_path("run", run)) as store:
+        found = explain_run(Job.reopen(store, data, trust), store)
     report_at_end(store.folder)
     return found
 
@@ -220,6 +238,7 @@ def explain_modalities(
     noise: Noise | Sequence[Noise] = (),
     data: Any = None,
     seed: int = 0,
+    trust: Trusted = (),
 ) -> ModalityExplanation:
     """Find out what a run's network makes of its modalities; the run keeps table and figure.
 
@@ -230,12 +249,15 @@ def explain_modalities(
         noise: a kind of noise to try, or several: gaussian, shot, impulse, speckle.
         data: the data, if the search was started with data in memory.
         seed: of noise and intervals.
+        trust: functions and classes of your own that the run names, or their names
+            `module:name`; others are not imported.
     """
-    found = by_modality.explain_modalities(run, noise, data, seed)
-    plain = found.to_json()
-    drawn = modality_file(plain["modalities"], plain["disturbed"], found.metric)
-    RunStore.open(given_path("run", run)).write_text(by_modality.FIGURE, drawn)
-    report_at_end(given_path("run", run))
+    with RunStore.take(given_path("run", run)) as store:
+        found = by_modality.explain_modalities(store, noise, data, seed, trust)
+        plain = found.to_json()
+        drawn = modality_file(plain["modalities"], plain["disturbed"], found.metric)
+        store.write_text(by_modality.FIGURE, drawn)
+    report_at_end(store.folder)
     return found
 
 
@@ -310,9 +332,9 @@ def train_request(
     if family is not None:
         check_family(family, job)
     chosen = job.ground.family.parse(architecture)
-    store = _new_store(job, config, folder, jobs.GIVEN)
-    jobs.start_given(job, chosen, store, listen)
-    return _ended(job, store)
+    with _new_store(job, config, folder, jobs.GIVEN) as store:
+        jobs.start_given(job, chosen, store, listen)
+        return _ended(job, store)
 
 
 def _ended(job: Job, store: RunStore) -> SearchResult:

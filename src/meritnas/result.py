@@ -11,7 +11,7 @@ from torch import nn
 
 from meritnas.explanation.network import NetworkExplanation, explain_run
 from meritnas.families.family import Family
-from meritnas.prediction.predictor import NewData, load_predictor
+from meritnas.prediction.predictor import NewData, Predictor, load_predictor
 from meritnas.report.page.page import NAME, report_at_end, write_report
 from meritnas.run.job import Job
 from meritnas.space.architecture import Architecture
@@ -37,7 +37,8 @@ class SearchResult:
 
     def explain(self) -> NetworkExplanation:
         """Find out what each part of the network is worth, and what else was close."""
-        found = explain_run(self._job, RunStore.open(self.run))
+        with RunStore.take(self.run) as store:
+            found = explain_run(self._job, store)
         report_at_end(self.run)
         return found
 
@@ -60,11 +61,14 @@ class SearchResult:
     @property
     def module(self) -> nn.Module:
         """The trained network: a plain torch Module for encoded rows."""
-        return load_predictor(self.run).module
+        return self._predictor().module
 
     def predict(self, data: NewData) -> np.ndarray:
         """Answers for the rows of a table, or for pictures, like those that were searched on."""
-        return load_predictor(self.run).predict(data)
+        return self._predictor().predict(data)
+
+    def _predictor(self) -> Predictor:
+        return load_predictor(self.run, trust=self._job.trust)
 
 
 def result_of(job: Job, store: RunStore) -> SearchResult:

@@ -17,6 +17,7 @@ CIFAR = ["--images", "images.npz", "--table", "table.csv"]
 ARGUMENTS = {
     "advantage_toy": ["--figure", "toy.png"],
     "code_shape": [str(FOLDER)],
+    "crash": [],
     "tables": [],
     "tabnas_ablation": [
         *["wine", "--max-params", "150", "--widths", "2,4,8"],

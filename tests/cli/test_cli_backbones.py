@@ -21,6 +21,8 @@ from meritnas.settings.training import Retraining
 
 Command = Callable[..., Outcome]
 
+TRUST = ("--trust", "small_encoders:Small")
+
 ENCODERS = """
 from torch import nn
 
@@ -50,12 +52,13 @@ def test_a_network_of_ones_own_reads_a_modality(data: Path, meritnas: Command, f
     own = [flag, "picture=small_encoders:Small"]
     found = meritnas("search", data, *TINY, *own, "--json", "--quiet", "--out", "run")
     assert found.code == 0, found.err
-    weights = library.load_predictor("run").module.state_dict()
+    weights = library.load_predictor("run", trust="small_encoders:Small").module.state_dict()
     trained = any("backbones.0.map" in name for name in weights)
     assert trained == (flag == "--backbone")
     assert "picture.1" not in Path("run/plan.json").read_text()  # its one feature, not conv's two
-    answers = meritnas("predict", "run", data, "--out", "answers.csv")
+    answers = meritnas("predict", "run", data, "--out", "answers.csv", *TRUST)
     assert answers.code == 0, answers.err
+    assert "note: small_encoders:Small is imported, as --trust says" in answers.err
     shown = re.sub(r"<[^>]+>", "", report_page(Path("run")))
     assert f"{flag} picture=small_encoders:Small" in shown  # in the command that repeats the run
 
@@ -95,7 +98,7 @@ def test_a_resumed_run_finds_its_networks_again(data: Path, meritnas: Command) -
     assert meritnas("search", data, *TINY, *own, "--quiet", "--out", "part").code == 0
     for name in ("result.json", "retrain.json", "model.safetensors"):
         Path("part", name).unlink()
-    resumed = meritnas("search", "--resume", "part", "--quiet")
+    resumed = meritnas("search", "--resume", "part", "--quiet", *TRUST)
     assert resumed.code == 0, resumed.err
     assert (
         Path("part/model.safetensors").read_bytes() == Path("whole/model.safetensors").read_bytes()

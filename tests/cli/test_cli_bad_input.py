@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from cli_helpers import SHORT, Outcome, table
 
+from unchecked import unchecked_copy
+
 Command = Callable[..., Outcome]
 
 
@@ -161,7 +163,10 @@ def test_training_that_diverges(meritnas: Command, sales: Path) -> None:
 
 def test_folders_that_are_no_runs(meritnas: Command) -> None:
     Path("mine").mkdir()
+    refused(meritnas("search", "--resume", "mine"), "mine is empty", "--out mine")
+    Path("mine/notes.txt").write_text("mine")
     refused(meritnas("search", "--resume", "mine"), "not a run of MeritNAS", "config.json")
+    Path("mine/notes.txt").unlink()
     refused(meritnas("search", "--resume", "nowhere"), "no run folder nowhere")
     for name in ("mine", "nowhere"):
         refused(meritnas("retrain", name), f"{name} is no run", "--architecture")
@@ -179,7 +184,7 @@ def test_a_run_of_another_format(meritnas: Command) -> None:
 
 def unfinished(trained: Path) -> Path:
     """A copy of a run as if it had been killed before its end."""
-    shutil.copytree(trained, "run")
+    unchecked_copy(trained, "run")
     for name in ("result.json", "architecture.json", "retrain.json", "model.safetensors"):
         Path("run", name).unlink()
     return Path("run")
@@ -217,7 +222,7 @@ def test_resuming_with_the_checkpoint_of_another_run(meritnas: Command, trained:
 
 @pytest.mark.parametrize("name", ["architecture.json", "retrain.json", "result.json"])
 def test_resuming_with_a_damaged_result(meritnas: Command, trained: Path, name: str) -> None:
-    shutil.copytree(trained, "run")
+    unchecked_copy(trained, "run")
     for later in ("result.json", "retrain.json"):
         Path("run", later).unlink()
     Path("run", name).write_text("{}")

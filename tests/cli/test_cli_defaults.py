@@ -23,7 +23,7 @@ from meritnas.strategy.catalogue import strategy_specs
 PARTS: tuple[type[Any], ...] = (Limits, Training, Retraining, RunOptions)
 OWN = {
     *("data", "target", "out", "resume", "config", "print_config"),
-    *("live", "live_port", "tensorboard", "quiet", "as_json"),
+    *("live", "live_port", "tensorboard", "trust", "quiet", "as_json"),
 }
 """What `search` takes beside settings."""
 

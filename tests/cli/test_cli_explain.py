@@ -75,7 +75,7 @@ def test_what_cannot_be_explained(trained: Path, sales: Path, meritnas: Command)
     )
     assert given.code == 0, given.err
     assert "without a search" in meritnas("explain", "given").err
-    RunStore.create(Path("begun"), json.loads((trained / "config.json").read_text()))
+    RunStore.create(Path("begun"), json.loads((trained / "config.json").read_text())).close()
     outcome = meritnas("explain", "begun")
     assert outcome.code == 2
     assert "has not ended yet" in outcome.err

@@ -223,10 +223,10 @@ def test_scores_under_noise_stay_while_the_network_does(
     explain_modalities(run, ["shot"])
     assert set(kinds()) == {"gaussian", "shot", "missing"}
     assert kinds().count("missing") == 4  # found anew, not twice
-    store = RunStore.open(run)
-    weights, about = store.read_weights("model.safetensors")
-    other = {name: tensor * 1.5 for name, tensor in weights.items()}
-    store.write_weights("model.safetensors", other, about)
+    with RunStore.take(run) as store:
+        weights, about = store.read_weights("model.safetensors")
+        other = {name: tensor * 1.5 for name, tensor in weights.items()}
+        store.write_weights("model.safetensors", other, about)
     assert explain_modalities(run).disturbed == ()
     assert kinds() == []
 

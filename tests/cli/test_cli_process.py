@@ -133,7 +133,7 @@ def test_interrupted_a_run_says_how_to_go_on(
     assert outcome.code == 130
     assert outcome.err == "interrupted; continue with: meritnas search --resume 'my run'\n"
     assert outcome.out == ""
-    assert not list(Path("my run").glob(".*"))
+    assert not list(Path("my run").glob(".partial*"))
     assert meritnas("search", "--resume", "my run", "--quiet").code == 0
     assert_same_run(Path("my run"), undisturbed)
 
@@ -150,7 +150,7 @@ def test_a_full_disk_loses_nothing(
     assert outcome.err.startswith("error: cannot write to run: File too large; free some space")
     assert outcome.err.count("\n") == 1
     assert Path("run/checkpoint.pt").exists() == (where == "events.jsonl")
-    assert not list(Path("run").glob(".*"))
+    assert not list(Path("run").glob(".partial*"))
     assert meritnas("search", "--resume", "run", "--quiet").code == 0
     assert_same_run(Path("run"), undisturbed)
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 from cli_helpers import Outcome
 
 from meritnas.version import __version__
+from unchecked import unchecked_copy
 
 Command = Callable[..., Outcome]
 
@@ -17,7 +17,7 @@ Command = Callable[..., Outcome]
 @pytest.fixture
 def copy(trained: Path, tmp_path: Path) -> Path:
     """The run on a small table, to be changed."""
-    return Path(shutil.copytree(trained, tmp_path / "copy"))
+    return unchecked_copy(trained, tmp_path / "copy")
 
 
 def change(path: Path, **values: Any) -> None:

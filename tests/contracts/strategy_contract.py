@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +76,25 @@ def run(
     folder: Path,
     listen: Callable[[dict[str, Any]], None] = lambda _: None,
     feasible: FeasibleSet | None = None,
+    copied_at: Collection[int] = (),
 ) -> list[Architecture]:
-    store = RunStore.open(folder) if folder.exists() else RunStore.create(folder, {})
-    state = store.read_checkpoint()
-    if state is not None:
-        search.load_state_dict(state)
-    return run_search(search, store, listen, feasible)
+    """Runs a search, or what is left of it; beside it, what kills after these steps would leave."""
+
+    def hear(event: dict[str, Any]) -> None:
+        if event["step"] in copied_at:
+            store.write_checkpoint(search.state_dict())
+            shutil.copytree(folder, folder.parent / str(event["step"]))
+            # What happened between the checkpoint and the kill is done again.
+            with (folder.parent / str(event["step"]) / "events.jsonl").open("a") as log:
+                log.write('{"kind": "search", "step": 99}\n{"kind": "sea')
+        listen(event)
+
+    with RunStore.take(folder) if folder.exists() else RunStore.create(folder, {}) as store:
+        state = store.read_checkpoint()
+        if state is not None:
+            search.load_state_dict(state)
+            store.continue_events(state["events_size"])
+        return run_search(search, store, hear, feasible)
 
 
 def chance(beliefs: list[list[float]], feasible: FeasibleSet) -> float:
@@ -227,17 +240,7 @@ def a_resumed_search_ends_as_if_it_had_not_been_stopped(
     stops = {3, plan.warmup + 11, plan.steps}
     if plan.frozen:
         stops |= {plan.weight_steps, min(plan.weight_steps + 23, plan.steps - 1)}
-
-    def copy_the_run(event: dict[str, Any]) -> None:
-        """What a kill right after this event and its checkpoint would leave."""
-        if event["step"] in stops:
-            RunStore.open(folder / "whole").write_checkpoint(search.state_dict())
-            shutil.copytree(folder / "whole", folder / str(event["step"]))
-            # What happened between the checkpoint and the kill is done again.
-            with (folder / str(event["step"]) / "events.jsonl").open("a") as log:
-                log.write('{"kind": "search", "step": 99}\n{"kind": "sea')
-
-    expected = run(search, folder / "whole", copy_the_run)
+    expected = run(search, folder / "whole", copied_at=stops)
     events = (folder / "whole" / "events.jsonl").read_bytes()
     for stop in sorted(stops):
         resumed, _ = new_search(settings_of(name, options))

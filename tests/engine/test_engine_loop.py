@@ -172,6 +172,7 @@ def test_a_checkpoint_holds_the_state_after_the_last_event_before_it(
     state = store.read_checkpoint()
     assert state is not None
     assert state["step"] == 8
+    store.continue_events(state["events_size"])
     assert [event["step"] for event in store.events()] == list(range(1, 9))
 
 

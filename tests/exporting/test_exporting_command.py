@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from importlib import import_module
@@ -66,6 +67,13 @@ def test_a_run_that_has_not_ended_says_how_to_continue(
     (run / "model.safetensors").unlink()
     code, _, err = command("export", run, "--to", "python")
     assert code == 2
+    assert (
+        f"is missing, though this run has written it; train it anew with: meritnas retrain {run}"
+        in err
+    )
+    (run / "digests.json").unlink()  # nobody knows that it was there
+    code, _, err = command("export", run, "--to", "python")
+    assert code == 2
     assert f"meritnas search --resume {run}" in err
     assert not (run / "export").exists()
 
@@ -123,18 +131,50 @@ def test_bad_words_and_places(command: Command, number_run: Path, tmp_path: Path
 def test_a_full_disk_leaves_nothing_behind(
     number_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def write(path: Path, content: bytes) -> int:
-        if path.name == ".model.safetensors.partial":
+    def flush(_: int) -> None:
+        flushed.append(list((tmp_path / "a" / "b").iterdir()))
+        if len(flushed) == 3:
             raise OSError(28, "No space left on device")
-        return before(path, content)
 
-    before = Path.write_bytes
-    monkeypatch.setattr(Path, "write_bytes", write)
+    flushed: list[list[Path]] = []
+    monkeypatch.setattr(os, "fsync", flush)
     with pytest.raises(meritnas.StoreError, match="No space left"):
         meritnas.export(number_run, "python", tmp_path / "a" / "b")
+    assert [len(files) for files in flushed] == [1, 2, 3]  # none in its place before all are there
     assert not list(tmp_path.iterdir())
 
 
 def test_the_function_is_public_whatever_was_imported_before() -> None:
     module = import_module("meritnas.exporting.export")
     assert meritnas.export is module.export
+
+
+def test_an_export_that_was_killed_goes_on_without_force(
+    command: Command, number_run: Path, tmp_path: Path
+) -> None:
+    """Files come into their places one by one, the weights last."""
+    place = tmp_path / "out"
+    assert command("export", number_run, "--to", "python", "--out", place)[0] == 0
+    whole = {path.name: path.read_bytes() for path in place.iterdir()}
+    (place / "model.safetensors").unlink()
+    (place / ".partial.model.safetensors.0123abcd").write_bytes(b"half")
+    assert command("export", number_run, "--to", "python", "--out", place)[0] == 0
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == whole
+    (place / "model.safetensors").unlink()
+    (place / "model.py").write_text("# mine")
+    code, _, err = command("export", number_run, "--to", "python", "--out", place)
+    assert code == 2
+    assert "model.py exists already" in err
+    assert (place / "model.py").read_text() == "# mine"
+
+
+def test_nothing_is_written_through_a_link_in_a_run(
+    command: Command, number_run: Path, tmp_path: Path
+) -> None:
+    run = shutil.copytree(number_run, tmp_path / "run")
+    (tmp_path / "elsewhere").mkdir()
+    (run / "export").symlink_to(tmp_path / "elsewhere")
+    code, _, err = command("export", run, "--to", "python")
+    assert code == 2
+    assert "is a link" in err
+    assert not list((tmp_path / "elsewhere").iterdir())

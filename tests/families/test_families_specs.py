@@ -26,6 +26,7 @@ from meritnas.families.fusion.spec import Fusion
 from meritnas.families.nasbench201.spec import Nasbench201
 from meritnas.families.recurrent.spec import Recurrent
 from meritnas.families.tabular.spec import Tabular
+from meritnas.plugins import Trust
 from meritnas.settings.fields import settings_of
 from meritnas.settings.preset import Facts
 from meritnas.settings.spec import SpaceSpec
@@ -302,7 +303,13 @@ def test_a_function_of_ones_own_is_a_spec(own: str) -> None:
     ]
     assert about(name) == "networks that are narrow"
     assert spec.build(TableInputs(3), 2, {}).widths == ((2, 8),) * 4
-    assert space_from_json(json.loads(json.dumps(spec.to_json()))) == spec
+    trust = Trust(frozenset([name]))
+    assert space_from_json(json.loads(json.dumps(spec.to_json())), trust) == spec
+    unloaded = space_from_json(spec.to_json())
+    assert (unloaded.name, unloaded.to_json()) == (name, spec.to_json())
+    assert unloaded.own_names == spec.own_names == {name}
+    with pytest.raises(UsageError, match="has no build"):
+        unloaded.build(TableInputs(3), 2, {})
     assert spec.name == name
     table = spec.preset(None, Facts("table", 150, (3,)), 1)
     assert (table.search_epochs, table.retrain, table.space) == (150, None, spec)
@@ -320,7 +327,8 @@ def test_a_spec_of_ones_own_is_found_by_its_name(own: str) -> None:
     spec = space_spec(f"{own}:Deep", {"bottom": 8})
     assert spec.name == f"{own}:Deep"
     assert spec.options() == {"bottom": 8}
-    assert space_from_json(json.loads(json.dumps(spec.to_json()))) == spec
+    trust = Trust(frozenset([f"{own}:Deep"]))
+    assert space_from_json(json.loads(json.dumps(spec.to_json())), trust) == spec
     assert len(spec.build(TableInputs(3), 2, {}).widths) == 5
 
 

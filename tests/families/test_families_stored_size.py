@@ -31,8 +31,10 @@ LAYERS = st.lists(
 def stored(family: TabularSpace, text: str, folder: Path) -> int:
     """The bytes of the file that a run with this network has."""
     weights = dict(family.child(text).state_dict())
-    RunStore(folder, {}).write_weights("model.safetensors", weights, {"architecture": text})
-    return (folder / "model.safetensors").stat().st_size
+    place = folder / text
+    with RunStore.create(place, {}) if not place.exists() else RunStore.take(place) as store:
+        store.write_weights("model.safetensors", weights, {"architecture": text})
+    return (place / "model.safetensors").stat().st_size
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

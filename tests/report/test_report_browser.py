@@ -18,6 +18,7 @@ from page_helpers import SHORT, Page, run
 import meritnas
 from meritnas.cli.live import LivePage
 from meritnas.report.page.page import report_page, write_report
+from unchecked import unchecked_copy
 
 pytestmark = pytest.mark.skipif(
     PROGRAM is None or DRIVER is None, reason="needs Debian's chromium and chromium-driver"
@@ -112,7 +113,7 @@ def test_every_section_is_seen_and_nothing_is_cut_off(
 def test_a_large_matrix_scrolls_and_not_the_page(
     browser: Browser, explained: Path, tmp_path: Path, width: int
 ) -> None:
-    folder = Path(shutil.copytree(explained, tmp_path / "copy"))
+    folder = unchecked_copy(explained, tmp_path / "copy")
     names = [f"a rather long name {k}" for k in range(10)]
     pairs = [
         {"first": a, "second": b, "value": (-1) ** k * k / 100}
@@ -173,7 +174,7 @@ def test_a_page_made_anew_stays_where_it_was_scrolled_to_and_ends_with_the_run(
     browser: Browser, unfinished: Path, deep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("meritnas.cli.live.SECONDS", 1)
-    folder = Path(shutil.copytree(unfinished, tmp_path / "run"))
+    folder = unchecked_copy(unfinished, tmp_path / "run")
     asked = "performance.getEntriesByType('resource').length"
     with LivePage(lambda: folder) as page:
         browser.looks(360, dark=False)

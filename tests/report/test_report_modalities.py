@@ -90,14 +90,15 @@ def test_a_run_on_modalities_says_which_command_to_run(run: Path) -> None:
     ("part", "changed"),
     [
         ("modalities", {"modalities": [{"modality": "sound"}]}),
-        ("modalities", {"modalities": [{"modality": "sound", **VALUES, "low": float("nan")}]}),
+        ("modalities", {"modalities": [{"modality": "sound", **VALUES, "low": float("inf")}]}),
         ("modalities", {"score": None}),
         ("noise", {"disturbed": [{"disturbance": "shot"}]}),
         ("noise", {"disturbed": 7}),
     ],
 )
 def test_damage_costs_its_own_part_only(run: Path, part: str, changed: dict[str, Any]) -> None:
-    (run / "modalities.json").write_text(json.dumps({**FOUND, **changed}))
+    planted = json.dumps({**FOUND, **changed}).replace("Infinity", "1e999")
+    (run / "modalities.json").write_text(planted)
     text = report_page(run)
     assert part not in Page(text).sections
     assert ({"modalities", "noise"} - {part}) <= set(Page(text).sections)

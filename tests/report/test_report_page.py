@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import shutil
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +21,13 @@ from meritnas.report.page.page import report_at_end, report_page, write_report
 from meritnas.report.run_files import read_run
 from meritnas.settings.settings import SearchSettings
 from meritnas.settings.training import Retraining
+from unchecked import unchecked, unchecked_copy
 
 
 @pytest.fixture
 def copy(table: Path, tmp_path: Path) -> Path:
     """The run on a table, to be changed."""
-    return Path(shutil.copytree(table, tmp_path / "copy"))
+    return unchecked_copy(table, tmp_path / "copy")
 
 
 def test_a_search_leaves_a_page_behind(table: Path) -> None:
@@ -106,7 +107,7 @@ def test_an_explained_network_shows_its_parts_and_what_else_was_close(copy: Path
     other = found["alternatives"][0]
     assert f"<td>{other['instead_of']}</td><td>{other['option']}</td>" in text
     assert "could not be made" not in text
-    credit = json.loads((copy / "credit.json").read_text())
+    credit = json.loads((unchecked(copy) / "credit.json").read_text())
     (copy / "credit.json").write_text(json.dumps({**credit, "architecture": "8-8-8-8"}))
     assert "not about this network" in report_page(copy)  # another one was trained since
 
@@ -271,7 +272,7 @@ def test_the_command_repeats_the_run(
         raise StoreError("begun")
 
     monkeypatch.setattr("meritnas.run.job.start", begin)
-    monkeypatch.setattr("meritnas.api._new_store", lambda *_: None)
+    monkeypatch.setattr("meritnas.api._new_store", lambda *_: nullcontext())
     with pytest.raises(SystemExit):
         main([*words[1:], "--quiet"])
     config = json.loads((folder / "config.json").read_text())

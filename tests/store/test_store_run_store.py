@@ -23,6 +23,9 @@ def names(store: RunStore) -> set[str]:
     return {path.name for path in store.folder.iterdir()}
 
 
+ALWAYS = {".lock", "config.json", "digests.json"}
+
+
 def full_disk(*arguments: object) -> None:
     del arguments
     raise OSError(errno.ENOSPC, "No space left on device")
@@ -32,7 +35,7 @@ def test_a_created_run_can_be_opened(store: RunStore) -> None:
     opened = RunStore.open(store.folder)
     assert opened.config == store.config
     assert opened.config["settings"] == {"seed": 3}
-    assert names(store) == {"config.json"}
+    assert names(store) == ALWAYS
 
 
 def test_a_folder_that_is_not_empty_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -76,15 +79,31 @@ def test_a_failing_write_leaves_the_old_file_whole_and_nothing_beside_it(
 ) -> None:
     writers(store, 1)[name]()
     before = (store.folder / name).read_bytes()
-    whole_write = Path.write_bytes
+    opened = os.fdopen
 
-    def half_write(path: Path, data: Any) -> int:
-        whole_write(path, bytes(data)[: len(bytes(data)) // 2])
-        return full_disk()  # type: ignore[func-returns-value, return-value]
+    class HalfWritten:
+        """A file on a disk that gets full."""
+
+        def __init__(self, file: Any) -> None:
+            self.file = file
+
+        def __enter__(self) -> HalfWritten:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.file.close()
+
+        def write(self, data: Any) -> None:
+            self.file.write(bytes(data)[: len(bytes(data)) // 2])
+            full_disk()
+
+    def half_opened(descriptor: int, mode: str) -> Any:
+        file = opened(descriptor, mode)
+        return HalfWritten(file) if mode == "wb" else file
 
     with monkeypatch.context() as patch:
         if moment == "write":
-            patch.setattr(Path, "write_bytes", half_write)
+            patch.setattr(os, "fdopen", half_opened)
         elif moment == "flush":
             patch.setattr(os, "fsync", full_disk)
         else:
@@ -92,7 +111,9 @@ def test_a_failing_write_leaves_the_old_file_whole_and_nothing_beside_it(
         with pytest.raises(StoreError, match=r"cannot write to .*No space left on device"):
             writers(store, 2)[name]()
     assert (store.folder / name).read_bytes() == before
-    assert names(store) == {"config.json", name}
+    assert names(store) == {*ALWAYS, name}
+    again = RunStore.open(store.folder)
+    assert again.checked(name) == before  # the old file is whole, and known to be
     writers(store, 2)[name]()
     assert (store.folder / name).read_bytes() != before
 
@@ -106,11 +127,11 @@ def test_an_interrupt_while_writing_leaves_the_old_file_whole(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", interrupted)
+        patch.setattr(os, "fsync", interrupted)
         with pytest.raises(KeyboardInterrupt):
             store.write_json("data.json", 2)
     assert store.read_json("data.json") == 1
-    assert names(store) == {"config.json", "data.json"}
+    assert names(store) == {*ALWAYS, "data.json"}
 
 
 def test_everything_is_flushed_before_it_is_renamed(
@@ -144,15 +165,20 @@ def test_events_after_the_checkpoint_are_cut_off(store: RunStore) -> None:
     with log.open("a") as file:
         file.write('{"step": 6, "rew')
     assert [event["step"] for event in store.events()] == list(range(6))
-    assert store.read_checkpoint() == {"step": 3}
+    state = store.read_checkpoint()
+    assert state == {"step": 3, "events_size": len(before)}
+    assert len(log.read_bytes()) > len(before)  # who only reads it cuts nothing
+    store.continue_events(state["events_size"])
     assert log.read_bytes() == before
 
 
-def test_without_a_checkpoint_all_events_are_cut_off(store: RunStore) -> None:
+def test_without_a_checkpoint_a_search_that_goes_on_has_no_events(store: RunStore) -> None:
     assert store.read_checkpoint() is None
     assert store.events() == []
     store.append({"step": 0})
     assert store.read_checkpoint() is None
+    assert store.events() == [{"step": 0}]
+    store.continue_events(0)
     assert store.events() == []
 
 
@@ -168,6 +194,9 @@ def test_weights_come_back_with_their_metadata(store: RunStore) -> None:
 def test_folders_that_are_no_runs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no run folder"):
         RunStore.open(tmp_path / "nowhere")
+    with pytest.raises(StoreError, match=r"is empty.*--out"):
+        RunStore.open(tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(StoreError, match="not a run of MeritNAS"):
         RunStore.open(tmp_path)
     config = tmp_path / "config.json"

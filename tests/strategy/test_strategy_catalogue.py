@@ -15,6 +15,7 @@ from edge_net import edge_problem, edge_set, edge_space
 import meritnas.strategy
 from meritnas import Darts, DartsS1, Nasbench201, Tabular
 from meritnas.errors import UsageError
+from meritnas.plugins import Trust
 from meritnas.settings.fields import settings_of
 from meritnas.settings.spec import StrategySpec
 from meritnas.strategy.algorithms.black_box import BlackBox
@@ -238,7 +239,11 @@ def test_a_class_of_ones_own(own: str) -> None:
     spec = strategy_spec(given, {"times": 3})
     assert spec.name == given
     assert spec.to_json() == {"name": given, "times": 3}
-    assert strategy_from_json(spec.to_json()) == spec
+    assert strategy_from_json(spec.to_json(), Trust(frozenset([given]))) == spec
+    unloaded = strategy_from_json(spec.to_json())
+    assert (unloaded.own_names, unloaded.to_json()) == ({given}, spec.to_json())
+    with pytest.raises(UsageError, match="has no make"):
+        unloaded.make(problem())
     assert strategy_spec(spec, {"times": 4}) == strategy_spec(given, {"times": 4})
     number, made = spec.make(problem())
     assert number == 3
@@ -261,7 +266,8 @@ def test_a_function_of_ones_own(own: str) -> None:
     assert spec == strategy_spec(given, {"rate": 2.0}) != strategy_spec(given)
     assert len({spec, strategy_spec(given, {"rate": 2.0})}) == 1
     assert spec.options() == {"rate": 2.0}
-    assert strategy_from_json(json.loads(json.dumps(spec.to_json()))) == spec
+    trust = Trust(frozenset([given]))
+    assert strategy_from_json(json.loads(json.dumps(spec.to_json())), trust) == spec
     assert strategy_spec(spec, {"deep": True}).options() == {"rate": 2.0, "deep": True}
     assert pickle.loads(pickle.dumps(spec)) == spec
     rate, form, deep, most, made = spec.make(problem())

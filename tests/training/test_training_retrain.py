@@ -64,20 +64,20 @@ def retrain(
     seconds: float = math.inf,
     reserves: tuple[str, ...] = (),
 ) -> Retrained:
-    if folder.exists():
-        store = RunStore.open(folder)
-    else:
-        store = RunStore.create(folder, CONFIG)
-        encoded = {"encoder": bundle.encoder.to_json(), "task": bundle.task.to_json()}
-        store.write_json("preprocessing.json", encoded)
     family = make_family(SETTINGS, bundle.encoder, bundle.task)
     race = Race(tuple(text.split(",")), dropouts, tuple(seeds), 3)
-    return retrain_child(family, race, bundle, RECIPE, store, listen, seconds, reserves)
+    is_new = not folder.exists()
+    with RunStore.create(folder, CONFIG) if is_new else RunStore.take(folder) as store:
+        if is_new:
+            encoded = {"encoder": bundle.encoder.to_json(), "task": bundle.task.to_json()}
+            store.write_json("preprocessing.json", encoded)
+        return retrain_child(family, race, bundle, RECIPE, store, listen, seconds, reserves)
 
 
 def files(folder: Path) -> dict[str, bytes]:
     found = {path.name: path.read_bytes() for path in folder.iterdir()}
     found.pop("timing.json", None)  # the one file that says how long things took
+    found.pop("digests.json")  # of that file, too
     return found
 
 
@@ -111,6 +111,30 @@ def test_an_interrupted_race_goes_on_to_the_same_bytes(
         tmp_path / "run", bundle, **RACE, listen=lambda event: seen.append(event["step"])
     )
     assert seen == list(range(3 * ((stop - 1) // 3) + 1, 16))  # finished trainings are kept
+    assert found == expected
+    assert files(tmp_path / "run") == files(whole)
+
+
+@pytest.mark.parametrize("stop", [4, 7, 10, 13])
+def test_a_race_whose_best_weights_are_gone_is_run_anew(
+    tmp_path: Path, undisturbed: tuple[Path, Retrained], stop: int
+) -> None:
+    """Else trainings count as done whose network nobody has."""
+    bundle = bundle_of()
+    whole, expected = undisturbed
+
+    def stumble(event: dict[str, Any]) -> None:
+        if event["step"] == stop:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        retrain(tmp_path / "run", bundle, **RACE, listen=stumble)
+    (tmp_path / "run" / "retrain.safetensors").unlink()
+    seen: list[int] = []
+    found = retrain(
+        tmp_path / "run", bundle, **RACE, listen=lambda event: seen.append(event["step"])
+    )
+    assert seen == list(range(1, 16))
     assert found == expected
     assert files(tmp_path / "run") == files(whole)
 
@@ -258,12 +282,13 @@ def test_columns_in_another_order_and_unseen_categories_are_fine(tmp_path: Path)
 
 def test_weights_that_do_not_fit_their_network_are_refused(tmp_path: Path) -> None:
     retrain(tmp_path / "run", bundle_of(), [0])
-    store = RunStore.open(tmp_path / "run")
-    weights, _ = store.read_weights("model.safetensors")
-    store.write_weights("model.safetensors", weights, {"architecture": "4-4"})
+    with RunStore.take(tmp_path / "run") as store:
+        weights, _ = store.read_weights("model.safetensors")
+        store.write_weights("model.safetensors", weights, {"architecture": "4-4"})
     with pytest.raises(StoreError, match="do not fit"):
         load_predictor(tmp_path / "run")
-    store.write_json("preprocessing.json", {"encoder": {}})
+    with RunStore.take(tmp_path / "run") as store:
+        store.write_json("preprocessing.json", {"encoder": {}})
     with pytest.raises(StoreError, match=r"preprocessing\.json.*damaged"):
         load_predictor(tmp_path / "run")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TypeVar
 
 from meritnas.cli.messages import say
+from meritnas.store.json_text import MOST_BYTES, parse_json, read_bytes
 from meritnas.version import __version__, is_newer
 
 Given = TypeVar("Given", Path, Path | None, str)
@@ -18,9 +18,9 @@ def tell_newer_version(run: Given) -> Given:
     Whoever opens the run complains about all else: its format, or that it is none.
     """
     try:
-        config = json.loads(Path(run or "", "config.json").read_text(encoding="utf-8"))
+        config = parse_json(read_bytes(Path(run or "", "config.json"), MOST_BYTES))
         made = str(config["versions"]["meritnas"])
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+    except (OSError, ValueError, LookupError, TypeError):
         return run
     if run and is_newer(made):
         say(

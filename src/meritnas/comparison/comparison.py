@@ -15,14 +15,21 @@ from scipy import stats
 
 from meritnas.api import Given, nobody, resume, search, search_request
 from meritnas.errors import StoreError, UsageError, whole_number
+from meritnas.families.family import Family
+from meritnas.plugins import is_own
 from meritnas.report.charts.comparison_figure import comparison_file
+from meritnas.run.job import is_finished
 from meritnas.settings.checks import check_arguments
 from meritnas.settings.request import Request
 from meritnas.settings.spec import StrategySpec
 from meritnas.settings.training import MOST_TRAININGS
 from meritnas.store.disk_errors import disk_errors
+from meritnas.store.file_lock import FolderLock
 from meritnas.store.given_path import given_path
-from meritnas.store.run_store import RunStore, write_whole
+from meritnas.store.json_text import MOST_BYTES, parse_json, read_bytes
+from meritnas.store.run_folder import has_content
+from meritnas.store.run_store import RunStore
+from meritnas.store.whole_files import remove_stale, write_whole
 from meritnas.strategy.catalogue import strategy_spec
 
 _LESS_IS_MORE = ("perplexity", "rmse", "log_loss")
@@ -111,8 +118,9 @@ def compare(
 
     asked = {name: value for name, value in same.items() if value is not None}
     specs = [strategy_spec(one) for one in strategies]
+    named = _own_names(same.get("space"), same.get("reading"))
     folder = given_path("out", out)
-    return _compare(data, target, specs, seeds, folder, listen, asked, run_one)
+    return _compare(data, target, specs, seeds, folder, listen, asked, run_one, named)
 
 
 def compare_requests(
@@ -131,7 +139,8 @@ def compare_requests(
         return search_request(data, target, one, run, listen).summary
 
     asked = {**asdict(request), "strategy": None, "seed": None}
-    return _compare(data, target, specs, seeds, out, listen, asked, run_one)
+    named = _own_names(request.space, request.reading)
+    return _compare(data, target, specs, seeds, out, listen, asked, run_one, named)
 
 
 def label_of(spec: StrategySpec) -> str:
@@ -149,12 +158,38 @@ def _compare(
     listen: Listener,
     asked: Mapping[str, Any],
     run_one: RunOne,
+    named: frozenset[str],
 ) -> Comparison:
     labelled = {label_of(spec): spec for spec in specs}
     if len(labelled) < 2:
         raise UsageError(f"a comparison takes at least 2 strategies, got {', '.join(labelled)}")
     count = whole_number("seeds", seeds, 1, MOST_TRAININGS)
-    _remember(folder, data, target, asked)
+    lock = _taken(folder)
+    try:
+        _remember(folder, data, target, asked)
+        return _compare_in(folder, data, labelled, count, listen, run_one, named)
+    finally:
+        lock.release()
+
+
+def _taken(folder: Path) -> FolderLock:
+    """The right to write into the folder of a comparison, which is made if need be."""
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        return FolderLock.take(folder)
+
+
+def _compare_in(
+    folder: Path,
+    data: Given,
+    labelled: Mapping[str, StrategySpec],
+    count: int,
+    listen: Listener,
+    run_one: RunOne,
+    named: frozenset[str],
+) -> Comparison:
+    """Do what is left of a comparison."""
+    remove_stale(folder)
     rows = []
     for seed in range(count):
         for number, (label, spec) in enumerate(labelled.items()):
@@ -162,13 +197,12 @@ def _compare(
             told = {"strategy": label, "seed": seed, "run": run, "runs": count * len(labelled)}
             listen({"kind": "compare", **told})
             place = folder / f"{re.sub(r'[^A-Za-z0-9_.=,()-]', '-', label)}-{seed}"
-            summary = _run(place, data, spec, seed, listen, run_one)
+            summary = _run(place, data, spec, seed, listen, run_one, named)
             rows.append(_row(summary, label, place))
     found = _compared(pd.DataFrame(rows), folder)
     plain = found.to_json()
-    write_whole(folder / "comparison.json", lambda path: path.write_text(json.dumps(plain)))
-    drawn = comparison_file(plain).encode()
-    write_whole(found.figure, lambda path: path.write_bytes(drawn))
+    write_whole(folder / "comparison.json", json.dumps(plain).encode())
+    write_whole(found.figure, comparison_file(plain).encode())
     return found
 
 
@@ -191,17 +225,15 @@ def _remember(folder: Path, data: Any, target: str | None, asked: Mapping[str, A
                 "the same to go on with it"
             )
         return
-    with disk_errors(folder):
-        if folder.exists() and any(folder.iterdir()):
-            raise StoreError(f"{folder} exists already and is no comparison; give another --out")
-        folder.mkdir(parents=True, exist_ok=True)
-    write_whole(plan, lambda path: path.write_text(json.dumps(plain, indent=1) + "\n"))
+    if has_content(folder):
+        raise StoreError(f"{folder} exists already and is no comparison; give another --out")
+    write_whole(plan, (json.dumps(plain, indent=1) + "\n").encode())
 
 
 def _read_plan(plan: Path) -> Any:
     try:
-        return json.loads(plan.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
+        return parse_json(read_bytes(plan, MOST_BYTES))
+    except (OSError, ValueError) as error:
         raise StoreError(
             f"{plan} is damaged ({error}), so nobody can tell what the runs beside it were made "
             "with; restore it, or give another --out"
@@ -212,14 +244,31 @@ def _is_path(data: Any) -> bool:
     return isinstance(data, Path) or (isinstance(data, str) and Path(data).expanduser().exists())
 
 
+def _own_names(space: Any, reading: Any) -> frozenset[str]:
+    """What of a user's own a comparison was asked for, so that runs in it may have it imported."""
+    given = space.spec if isinstance(space, Family) else space
+    if isinstance(given, str):
+        found = frozenset([given]) if is_own(given) else frozenset()
+    else:
+        found = frozenset() if given is None else given.own_names
+    return found if reading is None else found | reading.own_names
+
+
 def _run(
-    run: Path, data: Any, spec: StrategySpec, seed: int, listen: Listener, run_one: RunOne
+    run: Path,
+    data: Any,
+    spec: StrategySpec,
+    seed: int,
+    listen: Listener,
+    run_one: RunOne,
+    named: frozenset[str],
 ) -> dict[str, Any]:
-    if (run / "result.json").exists() and (run / "model.safetensors").exists():
-        return {**RunStore.open(run).read_json("result.json", *_RESULT), "run": str(run)}
-    if (run / "config.json").exists():
+    if run.is_dir() and has_content(run):
+        store = RunStore.open(run)
+        if is_finished(store):
+            return {**store.read_json("result.json", *_RESULT), "run": str(run)}
         memory = None if _is_path(data) or isinstance(data, str) else data
-        return resume(run, memory, listen).summary
+        return resume(run, memory, listen, named | spec.own_names).summary
     return run_one(spec, seed, run)
 
 

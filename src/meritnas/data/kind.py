@@ -64,6 +64,11 @@ class Encoder(Protocol):
         ...
 
     @property
+    def own_names(self) -> frozenset[str]:
+        """What it has imported of a user's own when it is used, as `module:name`."""
+        ...
+
+    @property
     def warnings(self) -> Sequence[str]:
         """What a user should know about the data, a sentence each."""
         ...

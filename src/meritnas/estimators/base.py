@@ -159,10 +159,10 @@ class SearchEstimator(BaseEstimator):
         job = Job.make(settings, kind, source, outline)
         running, planning = job.planned_search()
         with tempfile.TemporaryDirectory(prefix="meritnas-") as folder:
-            store = RunStore.create(Path(folder), make_config(settings, kind, source))
-            start(job, store, Lines() if self.verbose else nobody, running, planning)
+            with RunStore.create(Path(folder), make_config(settings, kind, source)) as store:
+                start(job, store, Lines() if self.verbose else nobody, running, planning)
             result = result_of(job, store)
-            predictor = load_predictor(store.folder)
+            predictor = load_predictor(store.folder, trust=job.trust)
             trainings = store.read_json("retrain.json")["results"]
             self.history_ = [*store.events(), *({"kind": "training", **t} for t in trainings)]
         self.architecture_ = result.architecture.text

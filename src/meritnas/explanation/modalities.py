@@ -15,9 +15,9 @@ from meritnas.data.modalities.encoder import ModalityEncoder
 from meritnas.data.modalities.noise import Noise
 from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.explanation.modality_use import Disturbed, ModalityUse, disturbed_scores, modality_use
+from meritnas.plugins import Trusted
 from meritnas.prediction.predictor import load_predictor
 from meritnas.run.job import Job
-from meritnas.store.given_path import given_path
 from meritnas.store.run_store import RunStore
 from meritnas.training.metrics import main_metric
 
@@ -63,21 +63,20 @@ class ModalityExplanation:
 
 
 def explain_modalities(
-    run: str | Path, noise: Noise | Sequence[Noise], data: Any, seed: int
+    store: RunStore, noise: Noise | Sequence[Noise], data: Any, seed: int, trust: Trusted
 ) -> ModalityExplanation:
     """What a run's network makes of its modalities, as `api.explain_modalities` says; kept."""
     whole_number("seed", seed, 0)
-    store = RunStore.open(given_path("run", run))
     if not store.has(_WEIGHTS):
         raise StoreError(
             f"run {store.folder} has no trained network yet; continue it with: "
             f"meritnas search --resume {store.folder}"
         )
-    predictor = load_predictor(run)
+    predictor = load_predictor(store.folder, trust=trust)
     if not isinstance(predictor.encoder, ModalityEncoder):
         raise UsageError(f"run {store.folder} has one kind of data only, no modalities to compare")
     layout, task = predictor.encoder.layout, predictor.task
-    part = Job.reopen(store, data).bundle.test.to("cpu")
+    part = Job.reopen(store, data, trust).bundle.test.to("cpu")
     _LOG.info("what each modality is worth")
     use = modality_use(predictor.module, task, part, layout, seed)
     network = hashlib.sha256((store.folder / _WEIGHTS).read_bytes()).hexdigest()

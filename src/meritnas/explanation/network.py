@@ -151,7 +151,7 @@ def explain_run(job: Job, store: RunStore) -> NetworkExplanation:
             f"run {store.folder} has not ended yet; continue it with: "
             f"meritnas search --resume {store.folder}"
         )
-    if not store.has("checkpoint.pt"):
+    if not store.has("plan.json") and not store.lost("plan.json"):
         raise UsageError(
             f"run {store.folder} trained a given network without a search, so there is no "
             "supernet to judge its parts by"

@@ -13,11 +13,13 @@ from meritnas.exporting.python_export import SOURCE, WEIGHTS, python_files
 from meritnas.exporting.torch_export import FILE as PT2
 from meritnas.exporting.torch_export import torch_files
 from meritnas.exporting.trained import Trained, load_trained
-from meritnas.exporting.writing import refuse_existing, write_together
+from meritnas.plugins import Trusted
 from meritnas.settings.checks import check_arguments
 from meritnas.store.given_path import given_path
+from meritnas.store.whole_files import check_folder, exists_already, write_together
 from meritnas.wording import did_you_mean
 
+# The last of a form's files is the last to be written: where it is, an export is complete.
 _FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Trained], dict[str, bytes]]]] = {
     "onnx": ((ONNX,), onnx_files),
     "torch-export": ((PT2,), torch_files),
@@ -33,6 +35,7 @@ def export(
     out: str | Path | None = None,
     force: bool = False,
     network: str | None = None,
+    trust: Trusted = (),
 ) -> tuple[Path, ...]:
     """Write a run's network in a form that needs no MeritNAS, checked against the run's own.
 
@@ -45,6 +48,8 @@ def export(
             run's own or, of another network, one in it.
         force: whether files that are there already may be replaced.
         network: the architecture of one on the run's trade-off curve instead, such as "16-8-8".
+        trust: functions and classes of your own that the run names, or their names
+            `module:name`; others are not imported.
 
     Returns:
         The files.
@@ -56,10 +61,24 @@ def export(
     check_arguments(export, to=to, force=force, network=network)
     if to not in _FORMS:
         raise UsageError(f"no form '{to}';{did_you_mean(to, FORMS)} there are {', '.join(FORMS)}")
-    trained = load_trained(run, network)
+    trained = load_trained(run, network, trust)
     folder = trained.folder / "export" if out is None else given_path("out", out)
-    names, make = _FORMS[to]
-    description = preprocessing_files(trained)
+    if out is None:
+        check_folder(folder)
+    (*_, last), make = _FORMS[to]
+    if not force and (folder / last).exists():
+        raise exists_already(folder / last)
+    described = preprocessing_files(trained)
+    files = {**described, **make(trained)}
     if not force:
-        refuse_existing(folder, {**dict.fromkeys(names), **description})
-    return write_together(folder, {**make(trained), **description})
+        _refuse_others(folder, files)
+    write_together(folder, files)
+    return tuple(folder / name for name in (*_FORMS[to][0], *described))
+
+
+def _refuse_others(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Complain about a file that is there already, unless an export that was killed has left it."""
+    for name, content in files.items():
+        path = folder / name
+        if path.exists() and not (path.is_file() and path.read_bytes() == content):
+            raise exists_already(path)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from meritnas.families.family import Family
-from meritnas.prediction.predictor import Predictor, load_predictor
+from meritnas.plugins import Trust, Trusted
+from meritnas.prediction.predictor import Predictor, load_predictor, weights_store
 from meritnas.prepare.config import read_settings
 from meritnas.prepare.family import make_family
 from meritnas.space.architecture import Architecture
@@ -31,22 +32,20 @@ class Trained:
     folder: Path
 
 
-def load_trained(run: Path | str, network: str | None = None) -> Trained:
+def load_trained(run: Path | str, network: str | None = None, trust: Trusted = ()) -> Trained:
     """The network of a run that has ended; an error says how to continue any other.
 
     Args:
         run: its folder.
         network: the architecture of one on the run's trade-off curve instead, such as "16-8-8".
+        trust: what of a user's own may be imported, see `load_predictor`.
     """
-    predictor = load_predictor(run, network)
+    predictor = load_predictor(run, network, trust)
     predictor.module.eval().requires_grad_(False)
     store = RunStore.open(given_path("run", run))
-    settings = read_settings(store)
+    settings = read_settings(store, Trust.of(trust))
     family = make_family(settings, predictor.encoder, predictor.task)
-    if network is not None:
-        rows = store.read_json("result.json", "pareto")["pareto"]
-        folders = {str(row["architecture"]): str(row["folder"]) for row in rows}
-        return Trained(predictor, family, family.parse(network), store.folder / folders[network])
-    _, metadata = store.read_weights("model.safetensors")
+    holder = weights_store(store, network)
+    _, metadata = holder.read_weights("model.safetensors")
     own = family.as_architecture(metadata.get("architecture", ""))
-    return Trained(predictor, family, own, store.folder)
+    return Trained(predictor, family, own, holder.folder)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 PLACES = ("1st", "2nd")
 """Of the inputs of an operation; its cell calls its own inputs x and y, in any order."""
@@ -36,6 +38,15 @@ class Drawing:
     title: str
     inputs: tuple[str, ...]
     nodes: tuple[Node, ...]
+
+
+def drawing_from_json(found: Mapping[str, Any]) -> Drawing:
+    """The drawing whose fields, and fields of nodes, a JSON object holds."""
+    nodes = (
+        Node(str(n["name"]), tuple((str(a), str(b)) for a, b in n["reads"]), str(n["joined"]))
+        for n in found["nodes"]
+    )
+    return Drawing(str(found["title"]), tuple(map(str, found["inputs"])), tuple(nodes))
 
 
 def node_name(number: int) -> str:

@@ -16,6 +16,7 @@ from meritnas.data.kind import Encoder
 from meritnas.data.kinds import kind_of
 from meritnas.data.task import Task
 from meritnas.errors import StoreError, UsageError
+from meritnas.plugins import Trust, Trusted
 from meritnas.prepare.config import read_settings
 from meritnas.prepare.family import make_family
 from meritnas.prepare.preprocessing import read_preprocessing
@@ -67,18 +68,22 @@ class Predictor:
         return pd.DataFrame(columns)
 
 
-def load_predictor(run: Path | str, network: str | None = None) -> Predictor:
+def load_predictor(run: Path | str, network: str | None = None, trust: Trusted = ()) -> Predictor:
     """The trained network of a run.
 
     Args:
         run: its folder.
         network: the architecture of one on the run's trade-off curve instead, such as "16-8-8".
+        trust: functions and classes of your own that the run names, or their names
+            `module:name`; others are not imported.
     """
     check_arguments(load_predictor, network=network)
     store = RunStore.open(given_path("run", run))
+    trusted = Trust.of(trust)
+    settings = read_settings(store, trusted)
     encoder, task = read_preprocessing(store)
-    weights, metadata = _holder(store, network).read_weights("model.safetensors")
-    settings = read_settings(store)
+    trusted.check(encoder.own_names, store.folder)
+    weights, metadata = weights_store(store, network).read_weights("model.safetensors")
     module = make_family(settings, encoder, task).child(metadata.get("architecture", ""))
     try:
         module.load_state_dict(weights)
@@ -90,12 +95,21 @@ def load_predictor(run: Path | str, network: str | None = None) -> Predictor:
     return Predictor(encoder, task, module)
 
 
-def _holder(store: RunStore, network: str | None) -> RunStore:
-    """The folder with the weights of a network: the run's own, or one within it."""
+def weights_store(store: RunStore, network: str | None) -> RunStore:
+    """The folder with the weights of a network: the run's own, or one within it.
+
+    Args:
+        store: the run.
+        network: the architecture of one on the run's trade-off curve; None for the run's own.
+    """
     if network is None:
         return store
-    rows = store.read_json("result.json").get("pareto", [])
-    folders = {str(row["architecture"]): str(row["folder"]) for row in rows}
+    folders = store.decode(
+        "result.json",
+        lambda result: {
+            str(row["architecture"]): str(row["folder"]) for row in result.get("pareto", [])
+        },
+    )
     if network not in folders:
         known = ", ".join(folders) or "none: it was made without --pareto"
         raise UsageError(f"no network {network} on the curve of {store.folder}; there are {known}")

@@ -14,6 +14,7 @@ from meritnas.data.kind import DataKind, Source
 from meritnas.data.kinds import kind_named
 from meritnas.errors import StoreError
 from meritnas.families.catalogue import space_from_json
+from meritnas.plugins import NOBODY, Trust
 from meritnas.prepare.config_version_1 import upgraded
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.settings import SearchSettings
@@ -43,13 +44,18 @@ def make_config(settings: SearchSettings, kind: DataKind, source: Source) -> dic
     }
 
 
-def settings_of(config: Mapping[str, Any]) -> SearchSettings:
-    """The settings that a config.json of this or an earlier version holds."""
+def settings_of(config: Mapping[str, Any], trust: Trust = NOBODY) -> SearchSettings:
+    """The settings that a config.json of this or an earlier version holds.
+
+    Args:
+        config: what the file says.
+        trust: what of a user's own may be imported; what else is named stays unloaded.
+    """
     try:
         current = upgraded(config)
         values = dict(current["settings"])
-        values["space"] = space_from_json(values["space"])
-        values["strategy"] = strategy_from_json(values["strategy"])
+        values["space"] = space_from_json(values["space"], trust)
+        values["strategy"] = strategy_from_json(values["strategy"], trust)
         values["reading"] = kind_of_run(config).reading.from_json(values["reading"])
         values["recipe"] = TrainRecipe(**values["recipe"])
         if values.get("child_recipe") is not None:
@@ -61,9 +67,11 @@ def settings_of(config: Mapping[str, Any]) -> SearchSettings:
         ) from error
 
 
-def read_settings(store: RunStore) -> SearchSettings:
-    """The settings of a run."""
-    return store.decode("config.json", settings_of)
+def read_settings(store: RunStore, trust: Trust) -> SearchSettings:
+    """The settings of a run that is to be used; complains where it names what is not trusted."""
+    settings = store.decode("config.json", lambda config: settings_of(config, trust))
+    trust.check(settings.own_names, store.folder)
+    return settings
 
 
 def kind_of_run(config: Mapping[str, Any]) -> DataKind:

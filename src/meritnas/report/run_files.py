@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from meritnas.errors import StoreError
-from meritnas.store.run_store import FORMAT, VERSION
+from meritnas.store.digests import Digests
+from meritnas.store.event_log import NAME as EVENTS
+from meritnas.store.file_lock import is_taken
+from meritnas.store.json_text import MOST_BYTES, parse_json, read_bytes
+from meritnas.store.run_store import FORMAT, VERSION, RunStore
 from meritnas.version import __version__, is_newer
 
 _NAMES = (
@@ -78,54 +81,91 @@ class RunFiles:
 
 def read_run(folder: Path) -> RunFiles:
     """Read a run of any version as far as possible; complain only where there is no run."""
-    config, problem = _read(folder / "config.json")
+    digests, problems = _digests(folder)
+    store = RunStore(folder, {}, digests)
+    working = is_taken(folder)  # asked first: what is written meanwhile comes afterwards
+    config, problem = _read(store, "config.json")
     if config is None or config.get("format") != FORMAT:
         reason = problem or "it has no config.json of a run"
         raise StoreError(
             f"{folder} is not a run of MeritNAS ({reason}); give the folder that a search wrote"
         )
-    problems = _from_elsewhere(config)
+    problems += _from_elsewhere(config)
     for name in _OBJECTS:
         if not isinstance(config.get(name), dict):
             problems.append(f"config.json has no object '{name}', which was left out")
             config[name] = {}
     content = {}
     for name in _NAMES:
-        found, problem = _read(folder / f"{name}.json")
+        found, problem = _read(store, f"{name}.json")
         if found is not None:
             content[name] = found
         elif problem:
             problems.append(problem)
     if missing := [name for name in _RESULT if name not in content.get("result", _RESULT)]:
         problems.append(f"result.json lacks {', '.join(missing)}; what needs that was left out")
-    events, damaged = _events(folder / "events.jsonl")
+    log, problem = _log(digests, working=working)
+    problems += [problem] if problem else []
+    events, damaged = _events(log)
     if damaged:
         lines, were = ("line", "was") if damaged == 1 else ("lines", "were")
         problems.append(f"{damaged} {lines} of events.jsonl could not be read and {were} left out")
     return RunFiles(folder, config, content, tuple(events), tuple(problems))
 
 
-def _read(path: Path) -> tuple[dict[str, Any] | None, str]:
-    """The object in a JSON file, or None and what is wrong with it, if it exists at all."""
-    if not path.is_file():
-        return None, ""
+def _digests(folder: Path) -> tuple[Digests, list[str]]:
+    """What the run's files were when they were written; none where that cannot be read."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError, RecursionError) as error:
-        return None, f"{path.name} could not be read ({error}) and was left out"
+        return Digests.read(folder), []
+    except StoreError as error:
+        return Digests(folder), [f"the run's files are not checked: {error}"]
+
+
+def _read(store: RunStore, name: str) -> tuple[dict[str, Any] | None, str]:
+    """The object in a JSON file, or None and what is wrong with it, if it exists at all."""
+    try:
+        if store.lost(name):
+            return None, f"{name} is missing, though this run has written it"
+        if not store.has(name):
+            return None, ""
+        content = parse_json(store.checked(name, MOST_BYTES))
+    except StoreError as error:
+        return None, f"{name} was left out: {error}"
+    except (ValueError, OSError) as error:
+        return None, f"{name} could not be read ({error}) and was left out"
     if not isinstance(content, dict):
-        return None, f"{path.name} has no object in it and was left out"
+        return None, f"{name} has no object in it and was left out"
     return content, ""
 
 
-def _events(path: Path) -> tuple[list[dict[str, Any]], int]:
+def _log(digests: Digests, *, working: bool) -> tuple[bytes, str]:
+    """The log of events, and what is wrong with it.
+
+    Of a run that was killed, what came after its last checkpoint is left out, as a resumed search
+    leaves it out: nobody has written down how that was.
+    """
+    try:
+        content = read_bytes(digests.folder / EVENTS)
+    except FileNotFoundError:
+        content = b""
+    except (OSError, ValueError) as error:
+        return b"", f"{EVENTS} could not be read ({error}) and was left out"
+    try:
+        digests.check_events(content)
+    except ValueError as error:
+        return content, f"{EVENTS} is damaged ({error}); what it shows may be wrong"
+    if working or not digests.files:
+        return content, ""
+    return content[: digests.events[0] if digests.events else 0], ""
+
+
+def _events(log: bytes) -> tuple[list[dict[str, Any]], int]:
     """The events of the search, and how many lines are none."""
     found, damaged = [], 0
-    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    for line in text.splitlines():
+    for line in log.splitlines():
         try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):
+            event = parse_json(line)
+        except ValueError:
             damaged += 1
             continue
         if not isinstance(event, dict):

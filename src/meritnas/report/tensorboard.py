@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from meritnas.errors import UsageError
 from meritnas.report.run_files import RunFiles, read_run
+from meritnas.store.run_store import RunStore
+from meritnas.store.whole_files import check_folder
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -57,14 +58,17 @@ class TensorBoardEvents:
         writer = self._writer or self._begin(self._run)
         run = read_run(self._run)
         _add_trainings(writer, "training", run["retrain"].get("results", ()))
+        store = RunStore.open(self._run)
         for kept in sorted(self._run.glob("rung-*/retrain.json")):
-            _add_trainings(writer, kept.parent.name, json.loads(kept.read_text())["results"])
+            name = kept.parent.name
+            _add_trainings(writer, name, store.inside(name).read_json(kept.name)["results"])
         _add_tradeoff(writer, run)
         writer.close()
         self._writer = self._run = None
 
     def _begin(self, run: Path) -> SummaryWriter:
         folder = run / FOLDER
+        check_folder(folder)
         shutil.rmtree(folder, ignore_errors=True)  # else a resumed run's curves double
         writer = self._make(str(folder))
         for event in read_run(run).events:

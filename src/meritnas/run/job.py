@@ -19,15 +19,18 @@ from meritnas.engine.plan import Plan
 from meritnas.engine.start import make_search
 from meritnas.engine.time_limit import weight_steps_within
 from meritnas.errors import StoreError
+from meritnas.plugins import Trust, Trusted
 from meritnas.prepare.config import read_settings
 from meritnas.prepare.ground import Ground, make_ground
 from meritnas.prepare.preparation import Preparation, prepare, prepare_again
 from meritnas.prepare.settle import check_device, usual_epochs
-from meritnas.run.summary import write_result
+from meritnas.run.summary import result_of_race
 from meritnas.run.timed_race import planned_race, seconds_left
 from meritnas.settings.settings import SearchSettings
 from meritnas.space.architecture import Architecture
+from meritnas.store.run_folder import RESTORE
 from meritnas.store.run_store import RunStore
+from meritnas.store.staging import adopt, drop
 from meritnas.training.race import Race
 from meritnas.training.retrain import retrain_child
 from meritnas.training.rungs import train_rungs
@@ -38,6 +41,9 @@ Listener = Callable[[dict[str, Any]], None]
 
 GIVEN = "given"
 """What a run has for a strategy whose architecture a user gave."""
+
+_RETRAINING = "retrain"
+"""The folder in a run's for a race beside its result."""
 
 _SEARCH_SHARE = 0.35
 """Of the minutes given, at most this part is for searching; the rest trains what was found.
@@ -69,11 +75,16 @@ class Job:
         return job
 
     @staticmethod
-    def reopen(store: RunStore, data: Any = None) -> Job:
+    def reopen(store: RunStore, data: Any = None, trust: Trusted = ()) -> Job:
         """The job of an existing run, on the same data as then."""
-        settings = read_settings(store)
+        settings = read_settings(store, Trust.of(trust))
         check_device(settings.device)
         return _on_ground(settings, prepare_again(settings, store, data))
+
+    @property
+    def trust(self) -> frozenset[str]:
+        """What of a user's own this process has imported for it, as `module:name`."""
+        return self.settings.own_names
 
     @property
     def bundle(self) -> Bundle[Any]:
@@ -161,27 +172,24 @@ def announce(job: Job, store: RunStore, listen: Listener) -> None:
         listen({"kind": "note", "text": text})
 
 
-def train_chosen(
-    job: Job, store: RunStore, race: Race, listen: Listener, left: float = math.inf
-) -> None:
-    """Train the favourites from scratch, in `left` seconds, and write the run's result."""
-    family, recipe, bundle = job.ground.family, job.settings.alone, job.bundle
-    with limited_threads(job.settings.threads):
-        found = store.read_json("architecture.json", "seconds", "ladder")
-        ladder = found["ladder"]
-        own = left * race.share(len(ladder))
-        reserves = favourites_of(store) if left < math.inf else ()
-        trained = retrain_child(family, race, bundle, recipe, store, listen, own, reserves)
-        left = left - trained.seconds
-        rows = train_rungs(family, ladder, race, bundle, recipe, store, listen, left)
-    write_result(job, store, trained, rows, found)
+def retrain(job: Job, store: RunStore, race: Race, listen: Listener) -> None:
+    """Run another race, beside the run's result; its outcome takes that one's place at its end."""
+    announce(job, store, listen)
+    begun = _begun_retraining(store)
+    if begun is not None and begun != race:
+        drop(store, _RETRAINING)
+    _retrain(job, store, race, listen)
 
 
 def is_finished(store: RunStore) -> bool:
-    """Whether there is a network with the result of the latest race."""
-    if not (store.has("result.json") and store.has("model.safetensors")):
+    """Whether there is a network, whole, with the result of the latest race."""
+    needed = ("preprocessing.json", "architecture.json", "result.json", "model.safetensors")
+    if not all(map(store.has, needed)) or store.lost("retrain.json"):
         return False
+    store.check_weights("model.safetensors")
     result = store.read_json("result.json", "architecture", "race")
+    if store.inside(_RETRAINING).folder.exists():
+        return False
     return not store.has("retrain.json") or result["race"] == last_race(store).to_json()
 
 
@@ -201,7 +209,11 @@ def ended_search(job: Job, store: RunStore) -> Search:
     """The search of a run as it was at its last checkpoint; complains where there is none."""
     running = job.new_search(_kept_plan(store), 0)
     state = store.read_checkpoint()
-    assert state is not None, "a search that has ended has a checkpoint"
+    if state is None:
+        raise StoreError(
+            f"run {store.folder} has lost its checkpoint.pt, with the shared weights that parts "
+            "are judged by; restore it or start a new run"
+        )
     _continue_from(state, running, store)
     return running
 
@@ -211,30 +223,88 @@ def _on_ground(settings: SearchSettings, prepared: Preparation) -> Job:
 
 
 def _finish(job: Job, store: RunStore, listen: Listener, search: Search | None) -> None:
-    """Do what is left of a run: of its search, of its race."""
+    """Do what is left of a run: of its search, of its race, of another race."""
     announce(job, store, listen)
-    if store.has("retrain.json"):
-        race = last_race(store)
-    else:
-        with limited_threads(job.settings.threads):
-            if not store.has("architecture.json"):
-                _choose(job, store, listen, search or _kept_search(job, store))
-            race = planned_race(job, store, favourites_of(store))
+    if (race := _begun_retraining(store)) is not None:
+        _retrain(job, store, race, listen)
+    if is_finished(store):
+        return
+    with limited_threads(job.settings.threads):
+        if not store.has("architecture.json"):
+            _choose(job, store, listen, search or _kept_search(job, store))
+        begun = store.has("retrain.json")
+        race = last_race(store) if begun else planned_race(job, store, favourites_of(store))
     # A run that has a result is being retrained, for as long as that takes.
     left = math.inf if store.has("result.json") else seconds_left(job, store)
-    train_chosen(job, store, race, listen, left)
+    _train(job, store, store, race, listen, left)
+
+
+def _retrain(job: Job, store: RunStore, race: Race, listen: Listener) -> None:
+    _train(job, store, store.inside(_RETRAINING), race, listen)
+    adopt(store, _RETRAINING)
+    if store.has("retrain.safetensors"):  # of a race that this one took the place of
+        store.remove("retrain.safetensors")
+
+
+def _begun_retraining(store: RunStore) -> Race | None:
+    """The race that was begun beside the run's result and is not over."""
+    staged = store.inside(_RETRAINING)
+    if not staged.folder.exists():
+        return None
+    if staged.has("result.json"):
+        adopt(store, _RETRAINING)
+    elif staged.has("retrain.json"):
+        return last_race(staged)
+    else:
+        drop(store, _RETRAINING)
+    return None
+
+
+def _train(
+    job: Job,
+    store: RunStore,
+    place: RunStore,
+    race: Race,
+    listen: Listener,
+    left: float = math.inf,
+) -> None:
+    """Train the favourites from scratch, in `left` seconds, and write the result.
+
+    Args:
+        job: the run's.
+        store: the run.
+        place: where what is trained is kept: the run itself, or a folder within it.
+        race: who takes part.
+        listen: told of every epoch.
+        left: seconds.
+    """
+    family, recipe, bundle = job.ground.family, job.settings.alone, job.bundle
+    with limited_threads(job.settings.threads):
+        found = store.read_json("architecture.json", "seconds", "ladder")
+        ladder = found["ladder"]
+        own = left * race.share(len(ladder))
+        reserves = favourites_of(store) if left < math.inf else ()
+        trained = retrain_child(family, race, bundle, recipe, place, listen, own, reserves)
+        left = left - trained.seconds
+        rows = train_rungs(family, ladder, race, bundle, recipe, place, listen, left)
+    place.write_json("result.json", result_of_race(job, store, trained, rows, found))
 
 
 def _kept_search(job: Job, store: RunStore) -> Search:
     """The search of a run that was interrupted, where it was."""
     if store.has("plan.json"):
         search = job.new_search(_kept_plan(store), 0)
+    elif store.has("retrain.json") or (store.lost("plan.json") and job.settings.minutes):
+        # No search has chosen what is being trained, or nobody knows how long it was to be.
+        lost = "architecture.json" if store.has("retrain.json") else "plan.json"
+        raise StoreError(f"run {store.folder} has lost its {lost}; {RESTORE}")
     else:  # killed before its plan was written
         search, planning = job.planned_search()
         _write_plan(job, store, search, planning)
     state = store.read_checkpoint()
     if state is not None:
         _continue_from(state, search, store)
+    store.continue_events(0 if state is None else int(state["events_size"]))
     return search
 
 
@@ -247,6 +317,7 @@ def _write_plan(job: Job, store: RunStore, search: Search, planning: float) -> N
         "search": search.plan.to_json(),
         # The options name what the beliefs in the event log are about.
         "options": job.ground.searched.space.names,
+        "decisions": [decision.name for decision in job.ground.searched.space.decisions],
         "planning": planning,
     }
     store.write_json("plan.json", plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from meritnas.run.job import Job
 
 
-def write_result(
+def result_of_race(
     job: Job,
     store: RunStore,
     trained: Retrained,
     rows: Sequence[dict[str, Any]],
     found: Mapping[str, Any],
-) -> None:
-    """Write the result of a run's latest race.
+) -> dict[str, Any]:
+    """What result.json says after a race.
 
     Args:
         job: the run's.
@@ -37,7 +38,7 @@ def write_result(
     if rows:
         top = point(job.ground.family, job.settings.limits.get("params"), trained, "")
         summary["pareto"] = mark_best([top, *rows])
-    store.write_json("result.json", summary)
+    return summary
 
 
 def _summary(
@@ -71,9 +72,19 @@ def _summary(
         "retrain_epochs": race.epochs,
         "retrain_seeds": len(race.seeds),
         "race": race.to_json(),
+        **_drawn(job, chosen),
         "seconds": round(planning_seconds(store) + float(found["seconds"]) + trained.seconds, 2),
         "run": str(store.folder),
     }
+
+
+def _drawn(job: Job, chosen: str) -> dict[str, Any]:
+    """The network's picture, where who looks at the run cannot make it without the user's code."""
+    if not job.trust:
+        return {}
+    family = job.ground.family
+    drawings = [asdict(each) for each in family.drawings(chosen)]
+    return {"drawn": {"layers": family.layers(chosen), "drawings": drawings}}
 
 
 def _measured_latency(job: Job, chosen: str) -> dict[str, int]:

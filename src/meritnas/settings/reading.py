@@ -22,6 +22,11 @@ class Reading:
         """A recipe with what is decided here about training; most kinds of data say nothing."""
         return recipe
 
+    @property
+    def own_names(self) -> frozenset[str]:
+        """What it has imported of a user's own, as `module:name`; most kinds of data nothing."""
+        return frozenset()
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)

@@ -76,6 +76,12 @@ class SearchSettings:
         """How a network is trained alone."""
         return self.child_recipe or self.recipe
 
+    @property
+    def own_names(self) -> frozenset[str]:
+        """What of a user's own these settings have imported, as `module:name`."""
+        found: frozenset[str] = self.space.own_names | self.strategy.own_names
+        return found | self.reading.own_names
+
     def to_json(self) -> dict[str, Any]:
         """Plain data that `prepare.config` turns back into equal settings."""
         plain = {name: getattr(self, name) for name in _PLAIN}

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from meritnas.errors import UsageError
+from meritnas.plugins import is_own
 from meritnas.settings.checks import check_fields
 from meritnas.settings.fields import settings_of
 
@@ -49,6 +50,11 @@ class Spec:
     def to_json(self) -> dict[str, Any]:
         """Plain data: the name and all options."""
         return {"name": self.name, **asdict(self)}
+
+    @property
+    def own_names(self) -> frozenset[str]:
+        """What it has imported of a user's own, as `module:name`."""
+        return frozenset([self.name]) if is_own(self.name) else frozenset()
 
     def _lacks(self, method: str) -> UsageError:
         """What to say about a class of a user's that leaves out what it needs."""

@@ -11,10 +11,10 @@ from typing import Any
 
 import meritnas.strategy as package
 from meritnas.errors import UsageError
-from meritnas.plugins import importable_name, is_own
+from meritnas.plugins import NOBODY, Trust, importable_name, is_own
 from meritnas.settings.fields import Setting, first_line, settings_of
 from meritnas.settings.spec import StrategySpec
-from meritnas.strategy.own import own_class
+from meritnas.strategy.own import own_class, unloaded_strategy
 from meritnas.wording import did_you_mean
 
 
@@ -82,10 +82,13 @@ def strategy_spec(
     return found
 
 
-def strategy_from_json(data: Mapping[str, Any]) -> StrategySpec:
-    """The inverse of `StrategySpec.to_json`."""
-    options = {name: value for name, value in data.items() if name != "name"}
-    return strategy_spec(data["name"], options)
+def strategy_from_json(data: Mapping[str, Any], trust: Trust = NOBODY) -> StrategySpec:
+    """The inverse of a spec's `to_json`; one of a user's own is imported where that is trusted."""
+    options = dict(data)
+    name = str(options.pop("name"))
+    if is_own(name) and name not in trust.names:
+        return unloaded_strategy(name, options)
+    return strategy_spec(name, options)
 
 
 def _check_options(name: str, chosen: type[StrategySpec], options: Mapping[str, Any]) -> None:

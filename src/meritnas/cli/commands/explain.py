@@ -15,6 +15,7 @@ from meritnas.cli.exit_codes import plain_outcome
 from meritnas.cli.help_text import help_text, switch
 from meritnas.cli.messages import say
 from meritnas.cli.progress.waiting import Waiting
+from meritnas.cli.trusted import Trust, trusted
 from meritnas.errors import UsageError
 from meritnas.report.terminal.credit_table import (
     alternatives_table,
@@ -45,6 +46,7 @@ def explain(
         int | None,
         typer.Option(metavar="N", help=help_text("Of noise and intervals of modalities.", "0")),
     ] = None,
+    trust: Trust = None,
     quiet: Annotated[bool, switch("--quiet", "No progress.")] = False,
     as_json: Annotated[bool, switch("--json", "One JSON object.")] = False,
 ) -> None:
@@ -55,20 +57,27 @@ def explain(
     waiting = nullcontext() if quiet else Waiting()
     with plain_outcome(lambda: "nothing was written"):
         if modalities:
-            _modalities(run, noise, seed or 0, waiting, as_json=as_json)
+            _modalities(run, noise, seed or 0, trust, waiting, as_json=as_json)
             return
         for name, value in (("noise", noise), ("seed", seed)):
             if value is not None:
                 raise UsageError(f"--{name} goes with --modalities; add that or leave it out")
-        _network(run, waiting, as_json=as_json)
+        _network(run, trust, waiting, as_json=as_json)
 
 
-def _network(run: Path, waiting: AbstractContextManager[object], *, as_json: bool) -> None:
+def _network(
+    run: Path,
+    trust: list[str] | None,
+    waiting: AbstractContextManager[object],
+    *,
+    as_json: bool,
+) -> None:
     from meritnas import api  # here, so that --help does not wait for torch
     from meritnas.report.run_files import read_run
 
+    named = trusted(run, trust)
     with waiting:
-        plain = api.explain(run).to_json()
+        plain = api.explain(run, trust=named).to_json()
     if as_json:
         typer.echo(json.dumps({"run": str(run), **plain}))
         return
@@ -86,6 +95,7 @@ def _modalities(
     run: Path,
     noise: Noise | None,
     seed: int,
+    trust: list[str] | None,
     waiting: AbstractContextManager[object],
     *,
     as_json: bool,
@@ -94,8 +104,9 @@ def _modalities(
     from meritnas.data.modalities.noise import KINDS  # here: --help must not wait for torch
 
     kinds = [kind for kind in KINDS if noise in (kind, "all")]
+    named = trusted(run, trust)
     with waiting:
-        found = explain_modalities(run, kinds, seed=seed)
+        found = explain_modalities(run, kinds, seed=seed, trust=named)
     plain = found.to_json()
     if as_json:
         typer.echo(json.dumps({"run": str(run), **plain, "figure": str(found.figure)}))

@@ -12,6 +12,7 @@ from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
 from meritnas.cli.help_text import help_text, switch
 from meritnas.cli.messages import tell
+from meritnas.cli.trusted import Trust, trusted
 
 
 def export(
@@ -28,6 +29,7 @@ def export(
         typer.Option(metavar="TEXT", help="Another network of the run's trade-off curve."),
     ] = None,
     force: Annotated[bool, switch("--force", "Replace files that are there already.")] = False,
+    trust: Trust = None,
     as_json: Annotated[bool, switch("--json", "One JSON object.")] = False,
 ) -> None:
     """Write a run's network in a form that needs no MeritNAS: ONNX, torch.export or Python.
@@ -40,7 +42,8 @@ def export(
             export as write,  # here: --help must not wait for torch
         )
 
-        files = [str(path) for path in write(run, to, out, force, network)]
+        named = trusted(run, trust)
+        files = [str(path) for path in write(run, to, out, force, network, named)]
         if as_json:
             typer.echo(json.dumps({"run": str(run), "to": to, "files": files}))
         else:

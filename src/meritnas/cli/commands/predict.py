@@ -13,10 +13,11 @@ from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
 from meritnas.cli.help_text import help_text, switch
 from meritnas.cli.messages import say
-from meritnas.errors import DataError, StoreError, UsageError
+from meritnas.cli.trusted import Trust, trusted
+from meritnas.errors import DataError, UsageError
 from meritnas.report.names import metric_name
 from meritnas.report.numbers import score_text
-from meritnas.store.disk_errors import disk_errors
+from meritnas.store.whole_files import exists_already, write_new, write_whole
 from meritnas.wording import visible_lines
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def predict(
         typer.Option(metavar="FILE", help=help_text("A CSV file.", "standard output")),
     ] = None,
     force: Annotated[bool, switch("--force", "Replace the --out file.")] = False,
+    trust: Trust = None,
     quiet: Annotated[bool, switch("--quiet", "No scores, no notes.")] = False,
     as_json: Annotated[bool, switch("--json", "One JSON object instead of CSV.")] = False,
 ) -> None:
@@ -77,19 +79,19 @@ def predict(
     """
     with plain_outcome(lambda: "nothing was written"):
         if out is not None and out.exists() and not force:
-            raise StoreError(f"{out} exists already; give another --out, or --force to replace it")
+            raise exists_already(out)
 
         from meritnas.prediction.predictor import (
             load_predictor,  # here: --help must not wait for torch
         )
 
-        predictor = load_predictor(run, network)
+        predictor = load_predictor(run, network, trusted(run, trust))
         asked = {"prompt": prompt, "words": words, "temperature": temperature, "seed": seed}
         given = {name: value for name, value in asked.items() if value is not None}
         if predictor.task.kind == "language":
-            _write_on(run, predictor, file, given, out, as_json=as_json)
+            _write_on(run, predictor, file, given, out, force=force, as_json=as_json)
         else:
-            _answer(run, predictor, file, given, out, quiet=quiet, as_json=as_json)
+            _answer(run, predictor, file, given, out, force=force, quiet=quiet, as_json=as_json)
 
 
 def _answer(
@@ -99,6 +101,7 @@ def _answer(
     given: dict[str, Any],
     out: Path | None,
     *,
+    force: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -118,7 +121,7 @@ def _answer(
             say(f"note: {text}")
     scores = _scores(predictor.task, outputs, new, quiet=quiet)
     if out is not None:
-        _write_whole(out, answers.to_csv(index=False))
+        _write_file(out, answers.to_csv(index=False), force=force)
     if as_json:
         typer.echo(json.dumps(_object(run, answers, scores, out)))
     elif out is None:
@@ -132,6 +135,7 @@ def _write_on(
     given: dict[str, Any],
     out: Path | None,
     *,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Let a language model write; what was not given is as `write_text` has it."""
@@ -141,7 +145,7 @@ def _write_on(
         raise UsageError(f"{run} was made on a text and reads no file, got {file}; give a --prompt")
     text = write_text(predictor, **given)
     if out is not None:
-        _write_whole(out, text + "\n")
+        _write_file(out, text + "\n", force=force)
     if as_json:
         typer.echo(json.dumps({"run": str(run), "text": text}))
     elif out is None:
@@ -201,12 +205,5 @@ def _write_out(text: str) -> None:
     sys.stdout.flush()
 
 
-def _write_whole(path: Path, text: str) -> None:
-    """Write beside and rename, so that a full disk leaves nothing half-written."""
-    beside = path.parent / f".{path.name}.partial"
-    with disk_errors(path):
-        try:
-            beside.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+def _write_file(path: Path, text: str, *, force: bool) -> None:
+    (write_whole if force else write_new)(path, text.encode("utf-8", "backslashreplace"))

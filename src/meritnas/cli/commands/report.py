@@ -11,7 +11,7 @@ from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
 from meritnas.cli.help_text import help_text, switch
 from meritnas.cli.messages import say, tell
-from meritnas.errors import StoreError
+from meritnas.store.whole_files import exists_already
 
 
 def report(
@@ -29,7 +29,7 @@ def report(
     """
     with plain_outcome(lambda: "nothing was written"):
         if out is not None and out.exists() and not force:
-            raise StoreError(f"{out} exists already; give another --out, or --force to replace it")
+            raise exists_already(out)
 
         from meritnas.report.page.page import write_report  # here: --help must not wait for torch
         from meritnas.report.run_files import read_run

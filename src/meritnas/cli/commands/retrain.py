@@ -18,6 +18,7 @@ from meritnas.cli.messages import resume_command
 from meritnas.cli.newer_version import tell_newer_version
 from meritnas.cli.progress.listener import Listener
 from meritnas.cli.request import assemble
+from meritnas.cli.trusted import Trust, trusted
 from meritnas.errors import UsageError
 from meritnas.settings.search_only import SEARCH_ONLY
 
@@ -66,6 +67,7 @@ def make_retrain(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
         seeds: int | None,
         target: str | None,
         out: str | None,
+        trust: list[str] | None,
         quiet: bool,
         as_json: bool,
         **settings: Any,
@@ -81,8 +83,10 @@ def make_retrain(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
         with plain_outcome(lambda: _way_on(listener.run, is_run=is_run)):
             with listener:
                 if is_run:
-                    summary = _again(run, architecture, epochs, seeds, given, listener)
+                    named = trusted(run, trust)
+                    summary = _again(run, architecture, epochs, seeds, given, listener, named)
                 else:
+                    _no_trust(run, trust)
                     summary = _given(chosen, run, architecture, epochs, seeds, given, listener)
             from meritnas.cli.print_result import print_result  # here: --help must not wait
 
@@ -100,6 +104,7 @@ def make_retrain(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
         map(_without_search, owned),
         [
             arg.own_parameter("out", arg.Out),
+            arg.own_parameter("trust", Trust),
             arg.own_parameter("quiet", arg.Quiet, False),
             arg.own_parameter("as_json", arg.AsJson, False),
         ],
@@ -123,6 +128,7 @@ def _again(
     seeds: int | None,
     given: dict[str, Any],
     listener: Listener,
+    named: Sequence[str],
 ) -> dict[str, Any]:
     if given:
         flags = ", ".join(f"--{name}" for name in sorted(given))
@@ -130,8 +136,23 @@ def _again(
 
     from meritnas import api  # here, so that --help does not wait for torch
 
-    found = api.retrain(run, architecture=architecture, epochs=epochs, seeds=seeds, listen=listener)
+    found = api.retrain(
+        run,
+        architecture=architecture,
+        epochs=epochs,
+        seeds=seeds,
+        listen=listener,
+        trust=named,
+    )
     return found.summary
+
+
+def _no_trust(data: str, trust: list[str] | None) -> None:
+    if trust:
+        raise UsageError(
+            f"--trust is for what a run names, and {data} is no run; name a space of your own "
+            "with --space"
+        )
 
 
 def _given(

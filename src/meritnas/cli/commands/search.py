@@ -17,6 +17,7 @@ from meritnas.cli.flags import Owner, given_values, with_parameters
 from meritnas.cli.messages import resume_command, say
 from meritnas.cli.progress.listener import Listener
 from meritnas.cli.request import Asked, assemble
+from meritnas.cli.trusted import Trust, trusted
 from meritnas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def make_search(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
         target: str | None,
         out: str | None,
         resume: Path | None,
+        trust: list[str] | None,
         config: Path | None,
         print_config: bool,
         live: bool,
@@ -43,6 +45,8 @@ def make_search(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
         listener = Listener(quiet=quiet)
         given = given_values({"data": data, "target": target, **settings, "out": out})
         with plain_outcome(lambda: _way_on(listener.run or resume)):
+            if trust and resume is None:
+                raise UsageError("--trust goes with --resume; a new search imports what it names")
             if resume is not None:
                 _only_resume({**given, **given_values({"config": config})})
             elif print_config:
@@ -55,7 +59,7 @@ def make_search(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
             page = _page(listener, live_port) if live or live_port else nullcontext()
             with page, listener:
                 summary = (
-                    _go_on(resume, listener)
+                    _go_on(resume, trust, listener)
                     if resume is not None
                     else _start(asked_for(chosen, given), listener)
                 )
@@ -82,6 +86,7 @@ def make_search(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
         [
             arg.own_parameter("out", arg.Out),
             arg.own_parameter("resume", arg.Resume),
+            arg.own_parameter("trust", Trust),
             arg.own_parameter("config", arg.Config),
             arg.own_parameter("print_config", arg.PrintConfig, False),
             arg.own_parameter("live", arg.Live, False),
@@ -151,10 +156,10 @@ def _only_resume(given: dict[str, Any]) -> None:
         )
 
 
-def _go_on(run: Path, listener: Listener) -> dict[str, Any]:
+def _go_on(run: Path, trust: list[str] | None, listener: Listener) -> dict[str, Any]:
     from meritnas import api
 
-    return api.resume(run, listen=listener).summary
+    return api.resume(run, listen=listener, trust=trusted(run, trust)).summary
 
 
 def _way_on(run: Path | None) -> str:

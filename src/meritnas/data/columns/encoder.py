@@ -172,6 +172,11 @@ class TableEncoder:
         return any(not column.two_valued for column in self.number_columns)
 
     @property
+    def own_names(self) -> frozenset[str]:
+        """What it has imported of a user's own: nothing."""
+        return frozenset()
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """One sentence for each column that is left out, or of which much is pooled."""
         left_out = (f"column '{c.name}' is left out: {c.reason}" for c in self.dropped)

@@ -78,6 +78,11 @@ class ImageEncoder:
         return self.shape
 
     @property
+    def own_names(self) -> frozenset[str]:
+        """What it has imported of a user's own: nothing."""
+        return frozenset()
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """One sentence for each channel that tells nothing."""
         return tuple(

@@ -110,6 +110,12 @@ class ModalityEncoder:
         return {each.name: each.columns for each in self.modalities}
 
     @property
+    def own_names(self) -> frozenset[str]:
+        """The frozen backbones, as `module:function`."""
+        frozen = (each for each in self.modalities if isinstance(each, FrozenModality))
+        return frozenset(each.backbone for each in frozen)
+
+    @property
     def warnings(self) -> list[str]:
         """A sentence for each thing a user should know about the train rows."""
         return [warning for each in self.modalities for warning in each.warnings]

@@ -54,6 +54,11 @@ class ModalityReading(Reading):
             each: importable_name(own, "backbone") for each, own in self.frozen_backbones.items()
         }
 
+    @property
+    def own_names(self) -> frozenset[str]:
+        """The backbones, which are all a user's own."""
+        return frozenset(self.backbones.values())
+
 
 def _plain(
     given: Sequence[str] | Mapping[str, Sequence[str]] | None,

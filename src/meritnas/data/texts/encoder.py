@@ -85,6 +85,11 @@ class TextEncoder:
         return "\n".join(line.strip() for line in " ".join(words).split(END))
 
     @property
+    def own_names(self) -> frozenset[str]:
+        """What it has imported of a user's own: nothing."""
+        return frozenset()
+
+    @property
     def warnings(self) -> list[str]:
         """Nothing."""
         return []

@@ -121,6 +121,11 @@ class Fusion(SpaceSpec):
             **{name: size for name, size in sizes.items() if size is not None},
         )
 
+    @property
+    def own_names(self) -> frozenset[str]:
+        """The backbones that are a user's own."""
+        return frozenset(name for name in map(str, self.backbones.values()) if is_own(name))
+
     def check_reading(self, reading: Any) -> None:
         """Complain about a modality with two backbones, one trained along and one frozen."""
         twice = sorted(set(self.backbones) & set(reading.frozen_backbones))

@@ -87,18 +87,15 @@ def network_section(run: RunFiles, network: RunNetwork) -> Section | None:
     if run.network is None:
         return None
     lead = "" if run.finished else "What leads so far; another one may win."
-    if network.family is None:
-        return _decided_section(network, lead)
-    architecture = network.parsed(run.network)
-    layers = network.family.layers(architecture)
-    if layers:
-        picture = layers_picture("The layers of the network and their widths", layers)
+    if network.family is not None:
+        network.parsed(run.network)  # a damaged text is said, not drawn
+    if network.layers:
+        picture = layers_picture("The layers of the network and their widths", network.layers)
         figure = Figure(picture, "Layers and their widths", wide=True)
         return Section("network", "The network", lead, figures=(figure,))
-    found = network.family.drawings(architecture)
-    if not found:
+    if not network.drawings:
         return _decided_section(network, lead)
-    figures = tuple(Figure(graph_picture(each), each.title) for each in found)
+    figures = tuple(Figure(graph_picture(each), each.title) for each in network.drawings)
     return Section(
         "network",
         "The network",

@@ -30,7 +30,7 @@ from meritnas.report.page.section import Section
 from meritnas.report.repeat import repeat_command
 from meritnas.report.run_files import RunFiles, read_run
 from meritnas.report.run_network import RunNetwork, run_network
-from meritnas.store.disk_errors import disk_errors
+from meritnas.store.whole_files import write_whole
 from meritnas.version import __version__
 from meritnas.wording import visible
 
@@ -88,14 +88,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     """Write a run's page to a file, by default its own; returns the file's path."""
     path = folder / NAME if out is None else out
     # A half of a character, which only a damaged run has, has no bytes.
-    page = report_page(folder).encode("utf-8", "backslashreplace")
-    beside = path.parent / f".partial.{path.name}"
-    with disk_errors(path):
-        try:
-            beside.write_bytes(page)
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+    write_whole(path, report_page(folder).encode("utf-8", "backslashreplace"))
     return path
 
 

@@ -24,14 +24,13 @@ def network_text(run: RunFiles, width: int) -> Text:
     if text is None:
         return plain("no network yet")
     network = run_network(run)
-    if network.family is None:
-        return plain(text)
-    architecture = network.parsed(text)
-    layers = network.family.layers(architecture)
-    if layers:
-        return plain("\n".join(_boxes([(name, f"{size:,}") for name, size in layers], width)))
+    if network.family is not None:
+        network.parsed(text)
+    if network.layers:
+        boxes = _boxes([(name, f"{size:,}") for name, size in network.layers], width)
+        return plain("\n".join(boxes))
     lines = []
-    for drawing in network.family.drawings(architecture):
+    for drawing in network.drawings:
         lines += [drawing.title, *(_INDENT + line for line in drawing_lines(drawing))]
     return plain("\n".join(lines or [text]))
 
