@@ -19,6 +19,7 @@ from meritnas.families.family import Family
 from meritnas.plugins import Trusted
 from meritnas.report.charts.modality_figure import modality_file
 from meritnas.report.charts.pareto_figure import pareto_file
+from meritnas.report.page.page import NAME as REPORT
 from meritnas.report.page.page import report_at_end
 from meritnas.result import SearchResult, result_of
 from meritnas.run import job as jobs
@@ -38,6 +39,9 @@ Images: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 Given: TypeAlias = str | Path | pd.DataFrame | Images | Mapping[str, Any]
 Space: TypeAlias = str | SpaceSpec | Family
+
+
+_CURVE = "pareto.svg"
 
 
 def nobody(event: dict[str, Any]) -> None:
@@ -151,7 +155,7 @@ def resume(
     """
     check_arguments(resume, listen=listen)
     finished = RunStore.open(given_path("run", run))
-    if jobs.is_finished(finished):
+    if is_complete(finished):
         return result_of(Job.reopen(finished, data, trust), finished)
     with RunStore.take(finished.folder) as store:
         job = Job.reopen(store, data, trust)
@@ -337,11 +341,18 @@ def train_request(
         return _ended(job, store)
 
 
+def is_complete(store: RunStore) -> bool:
+    """Whether a run has its result, and all that is made of that at its end."""
+    if not (jobs.is_finished(store) and store.has(REPORT)):
+        return False
+    return store.has(_CURVE) or "pareto" not in store.read_json("result.json")
+
+
 def _ended(job: Job, store: RunStore) -> SearchResult:
     """What is done when a run has a new result: its figure, its page."""
     result = result_of(job, store)
     if "pareto" in result.summary:
-        store.write_text("pareto.svg", pareto_file(result.summary["pareto"]))
+        store.write_text(_CURVE, pareto_file(result.summary["pareto"]))
     report_at_end(store.folder)
     return result
 

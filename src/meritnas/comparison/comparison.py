@@ -13,12 +13,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from meritnas.api import Given, nobody, resume, search, search_request
+from meritnas.api import Given, is_complete, nobody, resume, search, search_request
 from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.families.family import Family
 from meritnas.plugins import is_own
 from meritnas.report.charts.comparison_figure import comparison_file
-from meritnas.run.job import is_finished
 from meritnas.settings.checks import check_arguments
 from meritnas.settings.request import Request
 from meritnas.settings.spec import StrategySpec
@@ -265,7 +264,7 @@ def _run(
 ) -> dict[str, Any]:
     if run.is_dir() and has_content(run):
         store = RunStore.open(run)
-        if is_finished(store):
+        if is_complete(store):
             return {**store.read_json("result.json", *_RESULT), "run": str(run)}
         memory = None if _is_path(data) or isinstance(data, str) else data
         return resume(run, memory, listen, named | spec.own_names).summary

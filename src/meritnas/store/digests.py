@@ -96,6 +96,14 @@ class Digests:
         if self._unwritten:
             self._write()
 
+    def decide(self) -> None:
+        """Of files that a kill left as they were or as they were to be, find out which it is."""
+        undecided = {name: known for name, known in self.files.items() if len(known) > 1}
+        for name, known in undecided.items():
+            found = _digest_of(self.folder / name)
+            if found in known:
+                self.settle({name: found})
+
     def check(self, name: str, content: Content) -> None:
         """Complain where a file is not as it was written.
 
@@ -140,6 +148,13 @@ class Digests:
 def sha256(content: Content) -> str:
     """SHA-256 in hex."""
     return hashlib.sha256(content).hexdigest()
+
+
+def _digest_of(path: Path) -> Digest:
+    try:
+        return sha256(read_bytes(path))
+    except (OSError, ValueError):
+        return None
 
 
 def _pair(kept: Any) -> Events:

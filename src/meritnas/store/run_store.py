@@ -137,6 +137,7 @@ class RunStore:
             with disk_errors(folder):
                 for each in (folder, *folders_in(folder)):
                     remove_stale(each)
+                found._digests.decide()
         except BaseException:
             lock.release()
             raise
