@@ -30,7 +30,7 @@ from meritnas.settings.limits import Limits
 from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.settings.training import Retraining, Training
-from meritnas.store.given_path import given_path
+from meritnas.store.given_path import given_path, out_path
 from meritnas.store.run_store import RunStore
 from meritnas.training.race import Race
 
@@ -131,7 +131,7 @@ def search_request(
     family: Family | None = None,
 ) -> SearchResult:
     """A search by what a request asks for; where a built space was given, the data must fit it."""
-    folder = None if out is None else given_path("out", out)
+    folder = None if out is None else out_path(out)
     job, config = begin(data, target, request)
     if family is not None:
         check_family(family, job)
@@ -331,7 +331,7 @@ def train_request(
     family: Family | None = None,
 ) -> SearchResult:
     """A training by what a request asks for; see `search_request`."""
-    folder = None if out is None else given_path("out", out)
+    folder = None if out is None else out_path(out)
     job, config = begin(data, target, request, architecture)
     if family is not None:
         check_family(family, job)

@@ -135,37 +135,50 @@ def test_a_comparison_and_a_config_file_show_it_the_same_way(
     assert again.out == config.out  # exact, as TOML
 
 
-def test_what_a_run_was_made_to_say_is_shown_and_not_obeyed(trained: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("half", ["", "\ud800"], ids=["whole", "half"])
+def test_what_a_run_was_made_to_say_is_shown_and_not_obeyed(
+    trained: Path, tmp_path: Path, half: str
+) -> None:
     folder = tmp_path / "planted"
     shutil.copytree(trained, folder)
-    evil = f"{CLEAR}{BIDI}{C1}\ud800[red]"
+    evil = f"{CLEAR}{BIDI}{C1}{half}[red]"
     result = json.loads((folder / "result.json").read_text())
     texts = {"strategy": evil, "notes": [evil], "short": evil, "lines": [evil], "data": evil}
     (folder / "result.json").write_text(json.dumps({**result, **texts, "architecture": evil}))
     config = json.loads((folder / "config.json").read_text())
     config["data"]["name"] = config["data"]["location"] = evil
     (folder / "config.json").write_text(json.dumps(config))
+    for path in folder.glob("digests.json"):  # as a run of an earlier version, which has none
+        path.unlink()
     for given in (["show", folder], ["report", folder], ["explain", folder], ["columns", folder]):
         outcome = run(*given)
         no_commands(outcome.out, outcome.err)
         assert outcome.code in (0, 2), outcome
         assert "Traceback" not in outcome.err
-    assert "\\x1b[2J" in run("show", folder).out
+    shown = run("show", folder)
+    assert ("\\x1b[2J" in shown.out) == (not half)  # what is no text at all is no run's
+    assert ("a half of a character" in shown.err) == bool(half)
     assert (folder / "report.html").read_bytes().decode("utf-8")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems' names are texts")
-def test_names_of_files_that_are_no_text_are_no_reason_to_fail(tmp_path: Path) -> None:
+def test_names_of_files_that_are_no_text_are_read_and_shown_but_not_kept(
+    trained: Path, tmp_path: Path
+) -> None:
     data = tmp_path / os.fsdecode(b"caf\xe9.csv")
     table().to_csv(data, index=False)
     folder = tmp_path / os.fsdecode(b"run\xff")
-    outcome = run("search", data, "--target", "churn", *SHORT, "--out", folder)
-    assert outcome.code == 0, outcome.err
-    no_commands(outcome.out, outcome.err)
-    for given in (["report", folder], ["show", folder], ["explain", folder], ["columns", data]):
+    shutil.copytree(trained, folder)
+    for given in (["report", folder], ["show", folder], ["columns", data]):
         outcome = run(*given)
         assert outcome.code == 0, (given, outcome.err)
         no_commands(outcome.out, outcome.err)
+    for given, out in ((data, "new"), (trained.parent / "sales.csv", f"{folder}-new")):
+        refused = run("search", given, "--target", "churn", *SHORT, "--quiet", "--out", out)
+        assert refused.code == 2
+        assert "whole characters" in refused.err
+        assert refused.err.count("\n") == 1
+        assert not Path(out).exists()  # a run could not say where it is, or what it is about
     printed = run("search", data, "--target", "churn", "--print-config")
     assert printed.code == 2
     assert "no way to write" in printed.err

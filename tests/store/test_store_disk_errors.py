@@ -60,3 +60,20 @@ def test_what_is_no_path_is_refused_by_name(given: Any) -> None:
 def test_names_of_files_that_are_no_text_are_paths_all_the_same(tmp_path: Path) -> None:
     name = os.fsdecode(b"caf\xe9.csv")
     assert given_path("run", tmp_path / name).name == name
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ({"rate": float("nan")}, "nan"),
+        ({"rate": [float("inf")]}, "inf"),
+        ({"made by": print}, "not JSON serializable"),
+        ({"name": "caf\udce9"}, "a half of a character"),
+    ],
+)
+def test_what_a_run_cannot_keep_is_refused_before_there_is_one(
+    data: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=f"cannot keep .*{reason}.*; .*finite numbers"):
+        RunStore.create(tmp_path / "run", data)
+    assert not (tmp_path / "run").exists()

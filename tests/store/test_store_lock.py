@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from meritnas.errors import StoreError
+from meritnas.errors import StoreError, UsageError
 from meritnas.store.file_lock import FolderLock, is_taken
 from meritnas.store.run_store import RunStore
 
@@ -87,7 +87,7 @@ def test_a_failure_gives_the_lock_back(run: Path, tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), RunStore.take(run):
         raise ZeroDivisionError
     RunStore.take(run).close()
-    with pytest.raises(TypeError):
+    with pytest.raises(UsageError, match="cannot keep"):
         RunStore.create(tmp_path / "new", {"no": object()})
     RunStore.create(tmp_path / "new", {}).close()
 

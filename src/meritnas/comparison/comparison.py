@@ -24,7 +24,7 @@ from meritnas.settings.spec import StrategySpec
 from meritnas.settings.training import MOST_TRAININGS
 from meritnas.store.disk_errors import disk_errors
 from meritnas.store.file_lock import FolderLock
-from meritnas.store.given_path import given_path
+from meritnas.store.given_path import out_path
 from meritnas.store.json_text import MOST_BYTES, parse_json, read_bytes
 from meritnas.store.run_folder import has_content
 from meritnas.store.run_store import RunStore
@@ -118,7 +118,7 @@ def compare(
     asked = {name: value for name, value in same.items() if value is not None}
     specs = [strategy_spec(one) for one in strategies]
     named = _own_names(same.get("space"), same.get("reading"))
-    folder = given_path("out", out)
+    folder = out_path(out)
     return _compare(data, target, specs, seeds, folder, listen, asked, run_one, named)
 
 

@@ -15,7 +15,7 @@ from meritnas.exporting.torch_export import torch_files
 from meritnas.exporting.trained import Trained, load_trained
 from meritnas.plugins import Trusted
 from meritnas.settings.checks import check_arguments
-from meritnas.store.given_path import given_path
+from meritnas.store.given_path import out_path
 from meritnas.store.whole_files import check_folder, exists_already, write_together
 from meritnas.wording import did_you_mean
 
@@ -62,7 +62,7 @@ def export(
     if to not in _FORMS:
         raise UsageError(f"no form '{to}';{did_you_mean(to, FORMS)} there are {', '.join(FORMS)}")
     trained = load_trained(run, network, trust)
-    folder = trained.folder / "export" if out is None else given_path("out", out)
+    folder = trained.folder / "export" if out is None else out_path(out)
     if out is None:
         check_folder(folder)
     (*_, last), make = _FORMS[to]

@@ -32,3 +32,19 @@ def given_path(name: str, given: object) -> Path:
             f"{name} must be a path, and no path has such letters, got {text!r}; give another"
         ) from error
     return Path(text)
+
+
+def out_path(given: object) -> Path:
+    """The path for something new, whose name a run keeps: it must be a text.
+
+    Raises:
+        UsageError: It is no path, or none that can be written down.
+    """
+    path = given_path("out", given)
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"out must have a name of whole characters (UTF-8), got {str(path)!r}; give another"
+        ) from error
+    return path

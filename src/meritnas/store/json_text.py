@@ -8,6 +8,8 @@ import stat
 from pathlib import Path
 from typing import Any, NoReturn
 
+from meritnas.errors import UsageError
+
 MOST_BYTES = 1 << 29
 """More than any file of a run but weights, checkpoints and logs: half a gigabyte."""
 
@@ -27,6 +29,25 @@ def parse_json(content: bytes) -> Any:
     if "\\ud" in text or "\\uD" in text:
         _check_characters(found)
     return found
+
+
+def json_bytes(data: Any) -> bytes:
+    """Plain data as a run keeps it.
+
+    Raises:
+        UsageError: It is more than JSON can hold: a number that is not finite, an object, or a
+            half of a character.
+    """
+    try:
+        text = json.dumps(data, indent=1, allow_nan=False)
+        if "\\ud" in text:
+            _check_characters(data)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"a run cannot keep all that it was given: {error}; name files, columns, classes and "
+            "options with whole characters, and give finite numbers and plain data"
+        ) from error
+    return text.encode() + b"\n"
 
 
 def read_bytes(path: Path, most: int | None = None) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -13,7 +12,7 @@ from meritnas.store.digests import Digest, Digests, Events, sha256
 from meritnas.store.disk_errors import disk_errors
 from meritnas.store.event_log import EventLog
 from meritnas.store.file_lock import FolderLock
-from meritnas.store.json_text import MOST_BYTES, parse_json, read_bytes
+from meritnas.store.json_text import MOST_BYTES, json_bytes, parse_json, read_bytes
 from meritnas.store.run_folder import (
     CONFIG,
     RESTORE,
@@ -217,7 +216,7 @@ class RunStore:
 
     def write_json(self, name: str, data: Any) -> None:
         """Replace a JSON file."""
-        self._write(name, (json.dumps(data, indent=1, allow_nan=False) + "\n").encode())
+        self._write(name, json_bytes(data))
 
     def write_text(self, name: str, text: str) -> None:
         """Replace a text file that nobody reads again."""

@@ -23,7 +23,7 @@ from meritnas.cli.progress.listener import Listener
 from meritnas.cli.values import read_given, read_text
 from meritnas.errors import UsageError
 from meritnas.settings.spec import StrategySpec
-from meritnas.store.given_path import given_path
+from meritnas.store.given_path import out_path
 from meritnas.strategy.catalogue import options_of, strategy_spec
 
 _NOT_ALIKE = ("strategy", "seed")
@@ -82,7 +82,7 @@ def make_compare(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
             specs = [read_strategy(text, for_all) for text in split_strategies(strategies)]
             asked = asked_for(_for_all(chosen), given)
             usual = asked.out or Path("runs") / f"{Path(asked.data).stem}-compare"
-            folder = given_path("out", usual if out is None else out)
+            folder = out_path(usual if out is None else out)
 
             from meritnas.comparison.comparison import compare_requests  # here: it takes torch
 
