@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from meritnas.errors import StoreError, UsageError
+from meritnas.errors import MeritNASError, StoreError, UsageError, told
 
 Trusted: TypeAlias = str | Callable[..., Any] | Iterable[str | Callable[..., Any]]
 """`module:name`, or a function or class itself; or several of them."""
@@ -89,18 +93,76 @@ def load_own(name: str, what: str) -> Callable[..., Any]:
     Args:
         name: such a name.
         what: it makes, for messages.
+
+    Raises:
+        UsageError: There is none, its module cannot be imported, or it makes nothing.
     """
+    if _NAME.fullmatch(name) is None:
+        raise UsageError(
+            f"no {what} '{name}': write module:function, such as my_module:my_function"
+        )
     module, _, function = name.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:  # a program that pip installed does not look in the current folder
         sys.path.append(here)
     try:
-        found = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
+        found: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
         raise UsageError(
             f"no {what} '{name}': {error}; write module:function, of a module that Python finds"
         ) from error
-    if not callable(found):
-        raise UsageError(f"{name} must be a function that makes a {what}, got {found!r}")
-    made: Callable[..., Any] = found
-    return made
+    except (Exception, SystemExit) as error:
+        raise UsageError(
+            f"no {what} '{name}': its module cannot be imported ({_failure(error)}); mend it"
+        ) from error
+    if not inspect.isclass(found) and not inspect.isfunction(inspect.unwrap(found)):
+        raise UsageError(
+            f"{name} must be a function or a class, written in Python, that makes a {what}, got "
+            f"{told(found)}"
+        )
+    return found
+
+
+def check_maker(found: Callable[..., Any], name: str, what: str, *takes: str) -> None:
+    """Complain about a function that cannot be called with what makes something.
+
+    Args:
+        found: the function, or a class.
+        name: its own.
+        what: it makes, for messages.
+        takes: what it is called with, in order.
+    """
+    try:
+        parameters = inspect.signature(found).parameters.values()
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{name} cannot be asked what it takes ({error})") from error
+    several = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters)
+    if not several and sum(each.kind in _BY_PLACE for each in parameters) < len(takes):
+        raise UsageError(
+            f"{name} must take ({', '.join(takes)}) to make a {what}, and takes "
+            f"{inspect.signature(found)}"
+        )
+
+
+@contextmanager
+def own_code(name: str) -> Iterator[None]:
+    """Turn what fails inside a user's own function into a message that says what and where."""
+    try:
+        yield
+    except MeritNASError:
+        raise
+    except Exception as error:
+        raise UsageError(f"{name} failed with {_failure(error)}; mend it") from error
+
+
+def _failure(error: BaseException) -> str:
+    """An error of a user's own code in a line: what, and where it was raised."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    text = " ".join(str(error).split())
+    if isinstance(error, SyntaxError):  # raised where it is read
+        return f"SyntaxError: {text}"
+    return f"{type(error).__name__}: {text}, at {place.filename}:{place.lineno}"
+
+
+_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -20,7 +20,7 @@ from meritnas.prepare.ground import Ground
 from meritnas.settings.settings import SearchSettings
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.problem import Problem
-from meritnas.strategy.strategy import Strategy
+from meritnas.strategy.strategy import Strategy, as_strategy
 from meritnas.strategy.turns import AFTER_WEIGHTS
 from meritnas.supernet.probe import Probe
 from meritnas.supernet.supernet import Supernet, module_of
@@ -86,7 +86,7 @@ def strategy_and_plan(
         task.chance_loss,
         probe.epoch_steps,
     )
-    strategy: Strategy = settings.strategy.make(problem)
+    strategy = as_strategy(settings.strategy.make(problem), settings.strategy.name)
     plan = make_plan(
         weight_steps,
         strategy.turns,

@@ -13,7 +13,7 @@ from meritnas.families.presets.images import images_recipe
 from meritnas.families.presets.modalities import fusion_recipe
 from meritnas.families.presets.tables import tables_preset
 from meritnas.families.presets.texts import texts_recipe
-from meritnas.plugins import load_own
+from meritnas.plugins import check_maker, load_own, own_code
 from meritnas.settings.preset import Facts, Preset
 from meritnas.settings.spec import SpaceSpec
 
@@ -48,7 +48,8 @@ class OwnSpace(SpaceSpec):
         from meritnas.families.family import Family
 
         del limits
-        found = type(self).make(inputs, outputs, **self.options())
+        with own_code(self.name):
+            found = type(self).make(inputs, outputs, **self.options())
         if not isinstance(found, Family):
             raise UsageError(
                 f"{self.name} must make a space, a meritnas Family, got a {type(found).__name__}"
@@ -61,6 +62,7 @@ def own_space(name: str) -> type[SpaceSpec]:
     found: Any = load_own(name, "space")
     if isinstance(found, type) and issubclass(found, SpaceSpec):
         return found
+    check_maker(found, name, "space", "inputs", "outputs")
     return _spec_of(name, found)
 
 
@@ -82,9 +84,10 @@ def _unloaded(name: str, options: tuple[str, ...]) -> type[SpaceSpec]:
 def _spec_of(name: str, function: Any) -> type[OwnSpace]:
     names = {p.name for p in inspect.signature(function).parameters.values() if _is_option(p)}
     # Types are looked at where there are options only: they may be names that exist for mypy only.
-    signature = inspect.signature(function, eval_str=bool(names))
+    with own_code(f"reading the types of options of {name}"):
+        signature = inspect.signature(function, eval_str=bool(names))
     options = [
-        (each.name, each.annotation, field(default=_default(each)))
+        (each.name, _kind(each), field(default=_default(each)))
         for each in signature.parameters.values()
         if each.name in names
     ]
@@ -100,6 +103,14 @@ def _spec_of(name: str, function: Any) -> type[OwnSpace]:
 
 def _is_option(parameter: inspect.Parameter) -> bool:
     return parameter.kind is inspect.Parameter.KEYWORD_ONLY
+
+
+def _kind(parameter: inspect.Parameter) -> Any:
+    """The type of an option; one without has that of its default."""
+    if parameter.annotation is not parameter.empty:
+        return parameter.annotation
+    default = _default(parameter)
+    return Any if default is None else type(default)
 
 
 def _default(parameter: inspect.Parameter) -> Any:

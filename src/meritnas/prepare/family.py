@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from meritnas.data.kind import Encoder
 from meritnas.data.task import Task
+from meritnas.errors import UsageError, told
 from meritnas.families.family import Family
 from meritnas.settings.settings import SearchSettings
 
 
 def make_family(settings: SearchSettings, encoder: Encoder, task: Task) -> Family:
     """The family that a space stands for, on data that is encoded like this."""
-    family: Family = settings.space.build(encoder.inputs, task.outputs, settings.limits)
+    space = settings.space
+    family: Any = space.build(encoder.inputs, task.outputs, settings.limits)
+    if not isinstance(family, Family):
+        raise UsageError(
+            f"build of {space.name} must give a space, a meritnas Family, got {told(family)}"
+        )
     return family

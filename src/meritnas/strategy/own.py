@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, get_type_hints
 
 from meritnas.errors import UsageError
-from meritnas.plugins import load_own
+from meritnas.plugins import check_maker, load_own, own_code
 from meritnas.settings.spec import StrategySpec
 
 
@@ -22,6 +22,7 @@ def own_class(given: str) -> type[StrategySpec]:
     found: Any = load_own(given, "strategy")
     if isinstance(found, type) and issubclass(found, StrategySpec):
         return found
+    check_maker(found, given, "strategy", "problem")
     return _class_of(given, found)
 
 
@@ -43,7 +44,8 @@ def _class_of(given: str, maker: Any) -> type[StrategySpec]:
     """Specs with a field for each parameter of a function after its first, the problem."""
 
     def make(self: Any, problem: Any) -> Any:
-        return maker(problem, **{each.name: getattr(self, each.name) for each in fields(self)})
+        with own_code(given):
+            return maker(problem, **{each.name: getattr(self, each.name) for each in fields(self)})
 
     def reduce(self: Any) -> Any:  # pickle would look for this class in a module
         return _spec_of, (given, {each.name: getattr(self, each.name) for each in fields(self)})

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from meritnas.errors import UsageError, told
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -63,6 +65,29 @@ class Strategy(Protocol):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
         ...
+
+
+def as_strategy(made: Any, name: str) -> Strategy:
+    """What a spec has made; complains where it is no strategy.
+
+    Args:
+        made: by the spec.
+        name: of the strategy that was asked for.
+    """
+    lacks = [member for member in _MEMBERS if not hasattr(made, member)]
+    if lacks:
+        raise UsageError(
+            f"{name} must make a strategy, and made {told(made)}, which has no {lacks[0]}; see "
+            "meritnas.strategy.strategy for what one can do"
+        )
+    strategy: Strategy = made
+    return strategy
+
+
+_MEMBERS = (
+    *("turns", "sample", "update", "beliefs", "leader", "derive"),
+    *("state_dict", "load_state_dict"),
+)
 
 
 def rng_state(rng: np.random.Generator) -> str:

@@ -17,7 +17,7 @@ from meritnas.data.modalities.vector import ScaledFeature, VectorModality
 from meritnas.data.modalities.view import View
 from meritnas.data.modalities.written import WrittenModality
 from meritnas.errors import DataError, UsageError
-from meritnas.plugins import load_own
+from meritnas.plugins import load_own, own_code
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -172,7 +172,8 @@ def make_frozen(backbone: str, modality: str) -> nn.Module:
     make = load_own(backbone, "backbone")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        network = make()
+        with own_code(backbone):
+            network = make()
     if not isinstance(network, torch.nn.Module):
         raise UsageError(
             f"the backbone {backbone} of '{modality}' must make a torch Module, got "

@@ -14,6 +14,7 @@ from meritnas.data.modalities.row_layout import RowLayout, Shape
 from meritnas.errors import SpaceError
 from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.family import seeded
+from meritnas.plugins import own_code
 
 Backbone = Callable[[], nn.Module]
 """Makes a network, a fresh one at every call, that reads the features of a modality, each
@@ -44,9 +45,11 @@ def measured(make: Backbone, shapes: tuple[Shape, ...], modality: str) -> Measur
     """
     with seeded(0), torch.no_grad():
         network = _made(make, modality).eval()
-        found = as_features(network(*(torch.zeros(1, *shape) for shape in shapes)), modality)
-        given = tuple(tuple(feature.shape[1:]) for feature in found)
-        return Measured(given, parameters(network), multiply_adds(network, *shapes, device="cpu"))
+        with own_code(f"the backbone of '{modality}'"):
+            given = network(*(torch.zeros(1, *shape) for shape in shapes))
+        found = as_features(given, modality)
+        kept = tuple(tuple(feature.shape[1:]) for feature in found)
+        return Measured(kept, parameters(network), multiply_adds(network, *shapes, device="cpu"))
 
 
 class StandIn(nn.Module):
@@ -81,7 +84,8 @@ def stand_ins(
 
 
 def _made(make: Backbone, modality: str) -> nn.Module:
-    network = make()
+    with own_code(f"the backbone of '{modality}'"):
+        network = make()
     if not isinstance(network, nn.Module):
         raise SpaceError(
             f"the backbone of '{modality}' must make a torch Module, got {type(network).__name__}"
