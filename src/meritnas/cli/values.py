@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union, get_args, get_origin
 
-from meritnas.errors import UsageError
+from meritnas.errors import UsageError, told
 from meritnas.settings.fields import Setting
 
 _COUNT = re.compile(r"([+-]?\d[\d_,]*(?:\.\d+)?)\s*([kKmMgG]?)")
@@ -52,7 +52,8 @@ def _parse_row(row: str, whole: str) -> tuple[int, ...]:
         return tuple(int(width) for width in row.split(","))
     except ValueError:
         raise UsageError(
-            f"cannot read the widths '{whole}': '{row.strip()}' is no list of whole numbers; "
+            f"cannot read the widths {told(whole)}: {told(row.strip())} is no list of whole "
+            "numbers; "
             'write "8,16,32", or a list for each layer: "8,16;16,32,64"'
         ) from None
 
@@ -68,7 +69,7 @@ def parse_modalities(given: Sequence[str]) -> list[str] | dict[str, list[str]]:
         if not mark or not name.strip() or not columns.strip():
             raise UsageError(
                 f"give columns for every --modality or for none, as in text=title,review; got "
-                f"'{text}'"
+                f"{told(text)}"
             )
         found.setdefault(name.strip(), []).extend(column.strip() for column in columns.split(","))
     return {name: list(dict.fromkeys(columns)) for name, columns in found.items()}
@@ -82,7 +83,7 @@ def parse_named(given: Sequence[str], flag: str) -> dict[str, str]:
         if not mark or not name or not own:
             raise UsageError(
                 f"{flag} takes a modality and a function that makes its network, as in "
-                f"sound=encoders:Encoder; got '{text}'"
+                f"sound=encoders:Encoder; got {told(text)}"
             )
         found[name] = own
     return found

@@ -47,6 +47,17 @@ class CostTerms:
                 total += table[picks[:, i], picks[:, i + 1]]
         return total
 
+    @property
+    def most(self) -> int:
+        """No architecture costs more; whether one costs as much depends on pairs."""
+        tables = [table for table in self.pair if table is not None]
+        return int(self.constant) + sum(int(term.max()) for term in (*self.single, *tables))
+
+    @property
+    def of_all(self) -> int:
+        """What all options cost together, each as if it were alone."""
+        return int(self.constant) + sum(int(term.sum()) for term in self.single)
+
     def scaled(self, factor: int, extra: int, unit: str, a_unit: int = 1) -> CostTerms:
         """This cost times a factor plus something that every architecture costs."""
         return CostTerms(

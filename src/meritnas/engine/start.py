@@ -17,6 +17,7 @@ from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan, make_plan
 from meritnas.families.family import Family
 from meritnas.prepare.ground import Ground
+from meritnas.prepare.memory import check_weights
 from meritnas.settings.settings import SearchSettings
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.problem import Problem
@@ -28,6 +29,7 @@ from meritnas.supernet.supernet import Supernet, module_of
 
 def make_supernet(settings: SearchSettings, family: Family) -> Supernet:
     """Fresh shared weights, on the device of the search."""
+    check_weights(settings.space.shared_weights(family), "the shared weights of all its networks")
     supernet: Supernet = settings.space.supernet(family, settings.seed)
     module_of(supernet).to(settings.device)
     return supernet

@@ -55,6 +55,14 @@ class CellSizes(SpaceSpec):
             self, **{name: usual[name] for name in _SIZES if getattr(self, name) is None}
         )
 
+    def shared_weights(self, family: Any) -> int:
+        """Those of all operations, in a network as large as the supernet."""
+        terms = family.costs["params"]
+        wider = (self.supernet_channels or family.channels) / family.channels
+        longer = (self.supernet_cells or family.cells) / family.cells
+        options = (terms.of_all - terms.constant) / (self.partial_channels or 1) ** 2
+        return int((terms.constant + options) * wider**2 * longer)
+
     def supernet(self, family: Any, seed: int) -> Any:
         """Fresh shared weights, as large as this spec says."""
         return family.supernet(

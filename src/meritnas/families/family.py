@@ -162,6 +162,10 @@ class Family(ABC):
         picks = self.space.picks(self.as_architecture(architecture))
         return int(self.costs[name].of(np.array([picks]))[0])
 
+    def largest(self, name: str = "params") -> int:
+        """No architecture costs more than this; 0 where nothing is known about that."""
+        return self.costs[name].most if name in self.costs else 0
+
     def feasible(self, *, max_params_paper: int | None = None, **limits: Any) -> FeasibleSet:
         """The architectures within these limits; without any, all of them.
 

@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from meritnas.errors import UsageError
+
 
 @dataclass(frozen=True)
 class Ascent:
@@ -103,6 +105,11 @@ class Policy:
         self.logits.grad = torch.from_numpy(gradient)
         self._optimizer.step()
         self._updates += 1
+        if not bool(torch.isfinite(self.logits).all()):
+            raise UsageError(
+                "what the search believes is no finite number any more; start a new run with a "
+                "smaller policy_rate, or a reward that is less steep"
+            )
 
     def state_dict(self) -> dict[str, Any]:
         """Logits, optimiser state and the number of updates."""

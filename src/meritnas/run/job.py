@@ -22,6 +22,7 @@ from meritnas.errors import StoreError
 from meritnas.plugins import Trust, Trusted
 from meritnas.prepare.config import read_settings
 from meritnas.prepare.ground import Ground, make_ground
+from meritnas.prepare.memory import check_networks
 from meritnas.prepare.preparation import Preparation, prepare, prepare_again
 from meritnas.prepare.settle import check_device, usual_epochs
 from meritnas.run.summary import result_of_race
@@ -219,7 +220,9 @@ def ended_search(job: Job, store: RunStore) -> Search:
 
 
 def _on_ground(settings: SearchSettings, prepared: Preparation) -> Job:
-    return Job(settings, prepared, make_ground(prepared.family, settings.limits))
+    ground = make_ground(prepared.family, settings.limits)
+    check_networks(ground.searched, settings.limits)
+    return Job(settings, prepared, ground)
 
 
 def _finish(job: Job, store: RunStore, listen: Listener, search: Search | None) -> None:

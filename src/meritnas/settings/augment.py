@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from meritnas.settings.checks import check_fields
 from meritnas.settings.fields import shown
 
-MOST_PIXELS = 4096
+MOST_PIXELS = 1024
 """Of a side of images, and of what is done to them."""
 
 

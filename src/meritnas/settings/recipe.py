@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from meritnas.errors import UsageError
+from meritnas.errors import UsageError, told
 from meritnas.settings.augment import Augment
 from meritnas.settings.checks import check_fields
 from meritnas.settings.fields import shown
@@ -66,7 +66,7 @@ class TrainRecipe:
 
     def __post_init__(self) -> None:
         if isinstance(self.augment, Mapping):  # as JSON has it
-            object.__setattr__(self, "augment", Augment(**self.augment))
+            object.__setattr__(self, "augment", _augment(self.augment))
         check_fields(self)
         self._check_numbers()
 
@@ -127,6 +127,13 @@ class TrainRecipe:
     def to_json(self) -> dict[str, Any]:
         """Plain data for `TrainRecipe(**data)`."""
         return asdict(self)
+
+
+def _augment(given: Mapping[str, Any]) -> Augment:
+    try:
+        return Augment(**given)
+    except TypeError as error:
+        raise UsageError(f"augment must be an Augment, got {told(given)}") from error
 
 
 def default_batch_size(rows: int) -> int:

@@ -102,6 +102,11 @@ class SpaceSpec(Spec):
         """Fresh shared weights, as large as this spec says."""
         return family.supernet(seed)
 
+    def shared_weights(self, family: Any) -> int:
+        """About how many weights the supernet has: at least those of the largest network."""
+        found: int = family.largest()
+        return found
+
     def most_codes(self, family: Any, limits: Mapping[str, int]) -> int | None:
         """How many categories a column may keep within the limits; None for all."""
         del family, limits

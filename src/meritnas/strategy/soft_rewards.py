@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from meritnas.strategy.problem import Problem
     from meritnas.strategy.strategy import Strategy
 
+_STRONGEST = -100.0
+"""Nothing but cost counts with less."""
+
 
 @dataclass(frozen=True)
 class SoftReward(StrategySpec):
@@ -48,6 +51,8 @@ class SoftReward(StrategySpec):
             raise UsageError(
                 f"beta must be below 0 and finite, to make cost count, got {self.beta}"
             )
+        if self.beta < _STRONGEST:
+            raise UsageError(f"beta must be at least {_STRONGEST:g}, got {self.beta:g}")
         check_policy_rate(self.policy_rate)
         check_samples(self.samples, self.baseline)
 

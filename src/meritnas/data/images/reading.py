@@ -62,7 +62,7 @@ def checked_size(size: int | tuple[int, int]) -> tuple[int, int]:
     """Returns height and width that were asked for; one number is both.
 
     Raises:
-        UsageError: A side is no whole number, below 4 or above 4,096.
+        UsageError: A side is no whole number, below 4 or above 1,024.
     """
     height, width = size if isinstance(size, tuple) else (size, size)
     return (

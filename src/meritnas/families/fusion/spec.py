@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args
 
-from meritnas.errors import SpaceError, UsageError
+from meritnas.errors import SpaceError, UsageError, told
 from meritnas.families.presets.modalities import fusion_cells, fusion_recipe
 from meritnas.plugins import importable_name, is_own, load_own
 from meritnas.settings.fields import shown
@@ -24,7 +24,7 @@ CONV = "conv"
 """The name of the small backbone for images."""
 
 _SIZE = shown(usual="by preset", least=1, most=10_000)
-_MOST_PARTS = 50
+_MOST_PARTS = 20
 """Of cells, and of steps in one."""
 
 
@@ -83,7 +83,7 @@ class Fusion(SpaceSpec):
         if isinstance(self.operations, str) and self.operations not in get_args(Operations):
             raise SpaceError(
                 f"operations must be {', '.join(get_args(Operations))} or a list of names, got "
-                f"'{self.operations}';{did_you_mean(str(self.operations), get_args(Operations))}"
+                f"{told(self.operations)};{did_you_mean(str(self.operations), get_args(Operations))}"
             )
         super().__post_init__()
         if not 0 <= self.sparsity < math.inf:
@@ -125,6 +125,10 @@ class Fusion(SpaceSpec):
     def own_names(self) -> frozenset[str]:
         """The backbones that are a user's own."""
         return frozenset(name for name in map(str, self.backbones.values()) if is_own(name))
+
+    def shared_weights(self, family: FusionSpace) -> int:
+        """Those of all operations of all steps."""
+        return family.costs["params"].of_all
 
     def check_reading(self, reading: Any) -> None:
         """Complain about a modality with two backbones, one trained along and one frozen."""

@@ -32,8 +32,10 @@ class Recurrent(SpaceSpec):
     width: int | None = field(
         default=None, metadata=shown(usual="by preset", least=1, most=100_000)
     )
-    nodes: int = field(default=3, metadata=shown(least=1, most=100))
-    predecessors: int | None = field(default=None, metadata=shown(usual="all edges", least=1))
+    nodes: int = field(default=3, metadata=shown(least=1, most=8))
+    predecessors: int | None = field(
+        default=None, metadata=shown(usual="all edges", least=1, most=1)
+    )
 
     def preset(self, name: str | None, facts: Facts, partial_channels: int) -> Preset:
         """As AdvantageNAS has it on Penn Treebank, or quickly."""
