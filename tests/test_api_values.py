@@ -42,7 +42,7 @@ def run(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("data", [None, 42, 1.5, True, object(), [1], b"x.csv", print, {1, 2}])
 def test_what_is_no_data_is_refused(data: Any, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="data must be the name of .* or a dict of arrays, got"):
+    with pytest.raises(UsageError, match=r"data must be the name of .* or a dict of arrays, got"):
         meritnas.search(data, "y", out=tmp_path / "run")
     with pytest.raises(UsageError, match="data must be the name of"):
         meritnas.train(data, "y", architecture="4-8", out=tmp_path / "run")

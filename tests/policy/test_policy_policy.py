@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
+from meritnas.errors import UsageError
 from meritnas.policy.policy import Ascent, Policy, draw
 
 
@@ -122,3 +123,11 @@ def test_the_entropy_at_the_start_is_that_of_equal_options(options: int, entropy
     rows = Policy((options,) * 6, 0.1).probabilities()
     found = [-(row * np.log(row)).sum() for row in rows]
     np.testing.assert_allclose(found, entropy, atol=5e-5)
+
+
+@pytest.mark.parametrize("steep", [np.inf, np.nan])
+def test_beliefs_that_are_no_numbers_any_more_end_a_search(steep: float) -> None:
+    policy = Policy((2, 3), 0.1)
+    policy.ascend(np.ones(5))
+    with pytest.raises(UsageError, match=r"no finite number any more; .* smaller policy_rate"):
+        policy.ascend(np.full(5, steep))

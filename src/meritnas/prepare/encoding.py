@@ -12,7 +12,7 @@ from meritnas.data.bundle import Bundle, Outline
 from meritnas.data.kind import DataKind
 from meritnas.families.family import Family
 from meritnas.prepare.family import make_family
-from meritnas.prepare.memory import check_weights
+from meritnas.prepare.memory import check_networks
 from meritnas.settings.settings import SearchSettings
 from meritnas.training.threads import limited_threads
 from meritnas.training.train import train_child
@@ -110,9 +110,7 @@ def choose_encoding(
 
 def _trial_loss(settings: SearchSettings, bundle: Bundle[Any], family: Family) -> float:
     """The validation loss of a short training."""
-    middling = _middling(family, settings)
-    check_weights(family.cost(middling), "a network of middling size")
-    module = family.child(middling, settings.seed).to(settings.device)
+    module = family.child(_middling(family, settings), settings.seed).to(settings.device)
     recipe, rows = settings.recipe, len(bundle.train)
     steps = min(_STEPS, _STEPS_A_ROW * rows)
     epochs = max(1, round(steps / max(1, rows // recipe.batch_size)))
@@ -128,6 +126,7 @@ def _middling(family: Family, settings: SearchSettings) -> str:
     # Latency is measured after the columns are settled, and a middling network is all it takes.
     limits = {name: most for name, most in settings.limits.items() if name != "latency"}
     feasible = family.within(limits)
+    check_networks(family, feasible)
     flat = [np.zeros(size) for size in family.space.sizes]
     drawn = feasible.sample(flat, _DRAWS, settings.seed)
     return sorted(drawn, key=family.cost)[_DRAWS // 2].text

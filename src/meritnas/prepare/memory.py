@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from meritnas.cost.feasible import FeasibleSet
 from meritnas.errors import SpaceError
 from meritnas.families.family import Family
 
@@ -15,6 +15,8 @@ BYTES_A_WEIGHT = 16
 
 SHARE = 0.5
 """Of the machine's memory, what weights may take; data and passes need some, too."""
+
+_COST = "params"
 
 _OF_A_CONTAINER = Path("/sys/fs/cgroup/memory.max")
 
@@ -37,10 +39,13 @@ def check_weights(count: int, what: str) -> None:
         )
 
 
-def check_networks(family: Family, limits: Mapping[str, int]) -> None:
-    """Complain where the largest network that may be chosen is too large."""
-    largest = family.largest()
-    check_weights(min(largest, limits.get("params", largest)), "the largest network of this space")
+def check_networks(family: Family, feasible: FeasibleSet) -> None:
+    """Complain where the largest network that keeps the limits is too large."""
+    if _COST not in family.costs:
+        return
+    bounds = [limit.maximum for limit in feasible.limits if limit.name == _COST]
+    largest = family.costs[_COST].restrict(feasible.reachable()).most
+    check_weights(min([largest, *bounds]), "the largest network of this space")
 
 
 def machine_memory() -> int | None:

@@ -14,7 +14,7 @@ from meritnas.families.family import Family
 from meritnas.families.latency import terms_from_json, terms_to_json
 from meritnas.prepare.config import kind_of_run
 from meritnas.prepare.encoding import Encoding, choose_encoding, encode
-from meritnas.prepare.memory import check_networks
+from meritnas.prepare.memory import check_weights
 from meritnas.prepare.preprocessing import read_preprocessing
 from meritnas.settings.preset import Facts
 from meritnas.settings.settings import SearchSettings
@@ -68,7 +68,7 @@ def prepare(
     bundle, family = encode(settings, kind, source, outline, encoding.name)
     _check_limits(settings, kind, family)
     if "latency" in settings.limits:
-        check_networks(family, {})  # layers of all sizes are made, and timed
+        check_weights(family.largest(), "the largest network to be timed")
         family = family.timed(settings.device)
     return Preparation(
         kind,

@@ -221,7 +221,7 @@ def ended_search(job: Job, store: RunStore) -> Search:
 
 def _on_ground(settings: SearchSettings, prepared: Preparation) -> Job:
     ground = make_ground(prepared.family, settings.limits)
-    check_networks(ground.searched, settings.limits)
+    check_networks(ground.family, ground.feasible)
     return Job(settings, prepared, ground)
 
 

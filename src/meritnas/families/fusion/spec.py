@@ -81,9 +81,10 @@ class Fusion(SpaceSpec):
 
     def __post_init__(self) -> None:
         if isinstance(self.operations, str) and self.operations not in get_args(Operations):
+            known = get_args(Operations)
             raise SpaceError(
-                f"operations must be {', '.join(get_args(Operations))} or a list of names, got "
-                f"{told(self.operations)};{did_you_mean(str(self.operations), get_args(Operations))}"
+                f"operations must be {', '.join(known)} or a list of names, got "
+                f"{told(self.operations)};{did_you_mean(self.operations, known)}"
             )
         super().__post_init__()
         if not 0 <= self.sparsity < math.inf:
