@@ -92,7 +92,7 @@ def test_an_interrupted_search_goes_on_to_the_same_result(
         (["--widths", "4,8"], "widths is for tables, and this is a text"),
         (["--channels", "4"], "channels is for images, and this is a text"),
         (["--target", "y"], "target is for tables"),
-        (["--nodes", "9"], "nodes must be at least 1 and at most 8, got 9"),
+        (["--nodes", "9"], "nodes must be at most 8, got 9"),
         (["--vocabulary", "1"], "vocabulary must be at least 2, got 1"),
         (["--max-size-kb", "3"], "for texts limit params or flops"),
         (["--max-params", "30"], "the cheapest"),

@@ -161,7 +161,9 @@ def _compare(
 ) -> Comparison:
     labelled = {label_of(spec): spec for spec in specs}
     if len(labelled) < 2:
-        raise UsageError(f"a comparison takes at least 2 strategies, got {', '.join(labelled)}")
+        raise UsageError(
+            f"a comparison takes at least 2 strategies, got {', '.join(labelled) or 'none'}"
+        )
     count = whole_number("seeds", seeds, 1, MOST_TRAININGS)
     lock = _taken(folder)
     try:

@@ -7,9 +7,12 @@ import torch
 from torch import Tensor
 
 from meritnas.data.texts.encoder import TextEncoder
-from meritnas.errors import UsageError
+from meritnas.errors import UsageError, whole_number
 from meritnas.prediction.predictor import Predictor
+from meritnas.settings.checks import check_arguments
 from meritnas.training.train import Remembers
+
+_MOST_WORDS = 1_000_000
 
 
 @torch.no_grad()
@@ -35,11 +38,11 @@ def write_text(
     encoder, module = predictor.encoder, predictor.module
     if not isinstance(encoder, TextEncoder) or not isinstance(module, Remembers):
         raise UsageError("only a network that was trained on a text goes on with a prompt")
-    if words < 1:
-        raise UsageError(f"words must be at least 1, got {words}")
+    check_arguments(write_text, prompt=prompt, temperature=temperature)
+    words = whole_number("words", words, 1, _MOST_WORDS)
     if not 0 <= temperature < np.inf:
         raise UsageError(f"temperature must be at least 0 and finite, got {temperature}")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole_number("seed", seed, 0))
     numbers = encoder.read(prompt).tolist() if prompt.strip() else [encoder.beginning]
     shown = 0 if prompt.strip() else 1
     predictor.module.eval()

@@ -160,8 +160,9 @@ def _word(kind: Any) -> str:
     if origin is Literal:
         choices = get_args(kind)
         return f"one of {', '.join(map(str, choices))}" if len(choices) > 1 else repr(choices[0])
-    if origin in _LISTS and (parts := get_args(kind)) and parts[0] in _MANY:
-        return f"a list of {_MANY[parts[0]]}"
+    if origin in _LISTS and (parts := get_args(kind)):
+        of = "lists" if get_origin(parts[0]) in _LISTS else _MANY.get(parts[0])
+        return f"a list of {of}" if of else "a list"
     return _WORDS.get(origin) or f"a {getattr(origin, '__name__', origin)}"
 
 
