@@ -174,7 +174,8 @@ def train_chosen(
         trained = retrain_child(family, race, bundle, recipe, store, listen, own, reserves)
         left = left - trained.seconds
         rows = train_rungs(family, ladder, race, bundle, recipe, store, listen, left)
-    write_result(job, store, trained, rows, found)
+    for text in write_result(job, store, trained, rows, found):
+        listen({"kind": "note", "text": text})
 
 
 def is_finished(store: RunStore) -> bool:

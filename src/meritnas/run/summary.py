@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from meritnas.families.latency import microseconds
+from meritnas.run.outcome import outcome_notes
 from meritnas.run.timed_race import planning_seconds
 from meritnas.store.run_store import RunStore
 from meritnas.training.retrain import Retrained
@@ -23,8 +24,8 @@ def write_result(
     trained: Retrained,
     rows: Sequence[dict[str, Any]],
     found: Mapping[str, Any],
-) -> None:
-    """Write the result of a run's latest race.
+) -> list[str]:
+    """Write the result of a run's latest race; what there is to note about it, a sentence each.
 
     Args:
         job: the run's.
@@ -33,11 +34,14 @@ def write_result(
         rows: of networks for smaller limits.
         found: architecture.json.
     """
+    notes = outcome_notes(job.bundle, trained, found["ladder"], rows)
     summary = _summary(job, store, trained, found)
+    summary["notes"] += notes
     if rows:
         top = point(job.ground.family, job.settings.limits.get("params"), trained, "")
         summary["pareto"] = mark_best([top, *rows])
     store.write_json("result.json", summary)
+    return notes
 
 
 def _summary(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from meritnas.errors import DivergedError
 from meritnas.prepare.settle import usual_epochs
 from meritnas.store.run_store import RunStore
 from meritnas.training.race import Race, timed_race
@@ -83,5 +85,6 @@ def _seconds_for(job: Job, epochs: int, race: Race, share: float) -> float:
     module = job.ground.family.child(
         race.finalists[0], dropout=race.dropouts[-1], auxiliary=recipe.auxiliary > 0
     ).to(job.settings.device)
-    train_child(module, train, valid, task.loss, recipe, epochs, 0)
+    with suppress(DivergedError):  # the race finds out whether all do
+        train_child(module, train, valid, task.loss, recipe, epochs, 0)
     return time.perf_counter() - begun
