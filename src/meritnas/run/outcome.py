@@ -8,7 +8,7 @@ from typing import Any
 from meritnas.data.bundle import Bundle
 from meritnas.training.race import has_diverged
 from meritnas.training.retrain import Retrained
-from meritnas.training.trivial import is_worse, trivial_scores
+from meritnas.training.trivial import is_worse, telling_metrics, trivial_scores
 
 _INSTEAD = {
     "binary": "always answering the most frequent class",
@@ -17,12 +17,13 @@ _INSTEAD = {
     "language": "guessing words by their frequency",
     "multilabel": "guessing labels by their frequency",
 }
-_TOLD = {
-    "binary": {"accuracy": "accuracy", "log_loss": "log loss"},
-    "multiclass": {"accuracy": "accuracy", "log_loss": "log loss"},
-    "regression": {"r2": "R2"},
-    "language": {"perplexity": "perplexity"},
-    "multilabel": {"f1_weighted": "weighted F1", "log_loss": "log loss"},
+_NAMES = {
+    "accuracy": "accuracy",
+    "balanced_error": "balanced error",
+    "log_loss": "log loss",
+    "r2": "R2",
+    "perplexity": "perplexity",
+    "f1_weighted": "weighted F1",
 }
 
 
@@ -67,13 +68,11 @@ def _no_use(bundle: Bundle[Any], trained: Retrained) -> str:
     if not scores:
         return ""
     trivial = trivial_scores(task, bundle.train, bundle.test)
-    fair = bundle.test.weights is None
-    if not is_worse(task, scores, trivial, fair):
+    metrics = telling_metrics(task, fair=bundle.test.weights is None)
+    if not is_worse(metrics, scores, trivial):
         return ""
-    told = _TOLD[task.kind] if fair else {"balanced_error": "balanced error"}
     against = ", ".join(
-        f"{words} {scores[metric]:.3g} against {trivial[metric]:.3g}"
-        for metric, words in told.items()
+        f"{_NAMES[metric]} {scores[metric]:.3g} against {trivial[metric]:.3g}" for metric in metrics
     )
     return (
         f"the network is no better than {_INSTEAD[task.kind]} ({against} on held-out data): do not "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -10,6 +11,8 @@ from torch import Tensor
 from meritnas.data.bundle import Part
 from meritnas.data.task import Task
 from meritnas.training.metrics import score
+
+_LESS_IS_BETTER = ("log_loss", "balanced_error", "perplexity")
 
 
 def trivial_scores(task: Task, train: Part, test: Part) -> dict[str, float]:
@@ -30,32 +33,45 @@ def trivial_scores(task: Task, train: Part, test: Part) -> dict[str, float]:
         loss = float(-shares.log()[test.target.cpu().flatten()].mean())
         return {"perplexity": math.exp(loss), "log_loss": loss}
     answer = _answer(task, train.target.cpu())
-    return score(task, answer.expand(len(test), -1), test.target)
+    return score(task, answer.expand(len(test), -1), test.target.cpu())
 
 
-def is_worse(task: Task, scores: dict[str, float], trivial: dict[str, float], fair: bool) -> bool:
-    """Whether a network does worse than an answer that looks at no input.
-
-    Classes and labels have two sides: a network is worse whose probabilities cost more and whose
-    labels are no better.
+def telling_metrics(task: Task, fair: bool) -> tuple[str, ...]:
+    """The metrics that tell whether a network is of use.
 
     Args:
         task: what is predicted.
+        fair: whether all rows count alike; else it is taken that all classes are to.
+    """
+    if task.kind in ("binary", "multiclass"):
+        return ("accuracy", "log_loss") if fair else ("balanced_error",)
+    found = {
+        "regression": ("r2",),
+        "language": ("perplexity",),
+        "multilabel": ("f1_weighted", "log_loss"),
+    }
+    return found[task.kind]
+
+
+def is_worse(
+    metrics: Sequence[str], scores: Mapping[str, float], trivial: Mapping[str, float]
+) -> bool:
+    """Whether a network does worse than an answer that looks at no input.
+
+    Where two metrics tell, its labels are to be no better and its probabilities worse: sure of too
+    much, or of too little, a network may still be of use.
+
+    Args:
+        metrics: `telling_metrics`.
         scores: of the network.
         trivial: of the answer, on the same rows.
-        fair: whether all rows count alike; else classes are taken to.
     """
-    if task.kind == "regression":
-        return scores["r2"] < trivial["r2"]
-    if task.kind == "language":
-        return scores["log_loss"] > trivial["log_loss"]
-    if task.kind == "multilabel":
-        no_better = scores["f1_weighted"] <= trivial["f1_weighted"]
-    elif fair:
-        no_better = scores["accuracy"] <= trivial["accuracy"]
-    else:
-        return scores["balanced_error"] > trivial["balanced_error"]
-    return no_better and scores["log_loss"] > trivial["log_loss"]
+    sides = [_gain(metric, scores[metric] - trivial[metric]) for metric in metrics]
+    return max(sides) <= 0 and sides[-1] < 0
+
+
+def _gain(metric: str, difference: float) -> float:
+    return -difference if metric in _LESS_IS_BETTER else difference
 
 
 def _answer(task: Task, target: Tensor) -> Tensor:
