@@ -15,6 +15,8 @@ import typer
 from meritnas.cli.messages import say, say_error
 from meritnas.errors import MeritNASError
 
+UNANSWERED = 1
+"""Of `predict`: all was written, but some rows have no answer."""
 BAD_INPUT = 2
 INTERRUPTED = 130
 NOBODY_READS = 141

@@ -287,7 +287,10 @@ def _train(
         trained = retrain_child(family, race, bundle, recipe, place, listen, own, reserves)
         left = left - trained.seconds
         rows = train_rungs(family, ladder, race, bundle, recipe, place, listen, left)
-    place.write_json("result.json", result_of_race(job, store, trained, rows, found))
+    result, notes = result_of_race(job, store, trained, rows, found)
+    place.write_json("result.json", result)
+    for text in notes:
+        listen({"kind": "note", "text": text})
 
 
 def _kept_search(job: Job, store: RunStore) -> Search:

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from meritnas.cli import arguments as opt
-from meritnas.cli.exit_codes import plain_outcome
+from meritnas.cli.exit_codes import UNANSWERED, plain_outcome
 from meritnas.cli.help_text import help_text, switch
-from meritnas.cli.messages import say
+from meritnas.cli.messages import say, say_error
 from meritnas.cli.trusted import Trust, trusted
-from meritnas.errors import DataError, UsageError
+from meritnas.errors import UsageError
 from meritnas.report.names import metric_name
 from meritnas.report.numbers import score_text
 from meritnas.store.whole_files import exists_already, write_new, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
-    from torch import Tensor
 
     from meritnas.data.kind import NewRows
-    from meritnas.data.task import Task
+    from meritnas.prediction.known_answers import KnownScores
     from meritnas.prediction.predictor import Predictor
 
 _PIECE = 16_384
@@ -73,7 +73,8 @@ def predict(
 ) -> None:
     """Predict the target for the rows of a new table, or the class of pictures, as CSV.
 
-    Where the answers are known already, the scores are shown too. A run on a text writes on:
+    Where the answers are known already, the scores are shown too. Rows that the network has no
+    answer for stay empty; then the exit code is 1. A run on a text writes on:
     meritnas predict RUN --prompt "It was late" --words 50
     """
     with plain_outcome(lambda: "nothing was written"):
@@ -106,6 +107,8 @@ def _answer(
 ) -> None:
     """Predict for the rows of a file."""
     from meritnas.data.kinds import kind_of
+    from meritnas.prediction.answered import unanswered, unanswered_text
+    from meritnas.prediction.known_answers import score_known
 
     if file is None or given:
         raise UsageError(
@@ -115,16 +118,23 @@ def _answer(
     new = kind_of(predictor.encoder).read_new(file, predictor.encoder, predictor.task)
     outputs = predictor.outputs(new.data)
     answers = _named(predictor.answers(outputs), new.names)
+    known = None if new.truth is None else score_known(predictor.task, outputs, new.truth)
     if not quiet:
         for text in new.notes:
             say(f"note: {text}")
-    scores = _scores(predictor.task, outputs, new, quiet=quiet)
+        if known is not None:
+            _say_scores(known, new, predictor.task.target)
     if out is not None:
         _write_file(out, answers.to_csv(index=False), force=force)
+    lacking = unanswered(outputs)
     if as_json:
-        typer.echo(json.dumps(_object(run, answers, scores, out)))
+        found = _object(run, answers, known, (lacking + 1).tolist(), out)
+        typer.echo(json.dumps(found, allow_nan=False))
     elif out is None:
         _write_out(answers.to_csv(index=False))
+    if len(lacking):
+        say_error(f"{unanswered_text(lacking, len(outputs))}; they are left empty")
+        raise typer.Exit(UNANSWERED)
 
 
 def _write_on(
@@ -158,34 +168,31 @@ def _named(answers: pd.DataFrame, names: list[str] | None) -> pd.DataFrame:
     return answers
 
 
-def _scores(task: Task, outputs: Tensor, new: NewRows, *, quiet: bool) -> dict[str, float]:
-    """The scores, if there are answers to compare with; they are also said."""
-    from meritnas.training.metrics import score
-
-    truth = new.truth
-    if truth is None or truth.isna().to_numpy().any() or len(truth) < 2:
-        return {}
-    try:
-        if len(truth) != len(outputs):
-            raise DataError(
-                f"the target '{task.target}' has {len(truth):,} rows where there are "
-                f"{len(outputs):,} samples; give one for each"
-            )
-        scores = score(task, outputs, task.encode(truth))
-    except DataError as error:
-        scores, text = {}, f"note: not scored: {error}"
-    else:
-        found = ", ".join(f"{metric_name(m)} {score_text(value)}" for m, value in scores.items())
-        text = f"{len(truth):,} {new.counted}: {found}"
-    if not quiet:
-        say(text)
-    return scores
+def _say_scores(known: KnownScores, new: NewRows, target: str) -> None:
+    """The scores, why there are none, and how many rows were left out."""
+    if known.why_not:
+        say(f"note: not scored: {known.why_not}")
+        return
+    scores = known.scores.items()
+    found = ", ".join(f"{metric_name(m)} {score_text(value)}" for m, value in scores)
+    say(f"{known.rows:,} {new.counted}: {found}")
+    if known.unknown:
+        one = known.unknown == 1
+        rows = f"{known.unknown:,} {'row has' if one else 'rows have'}"
+        say(f"note: {rows} no '{target}' and {'is' if one else 'are'} in no score")
 
 
 def _object(
-    run: Path, answers: pd.DataFrame, scores: dict[str, float], out: Path | None
+    run: Path,
+    answers: pd.DataFrame,
+    known: KnownScores | None,
+    lacking: Sequence[int],
+    out: Path | None,
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {"run": str(run), "rows": len(answers), "scores": scores}
+    found: dict[str, Any] = {"run": str(run), "rows": len(answers), "unanswered": list(lacking)}
+    found["scores"] = {} if known is None else known.scores
+    if known is not None:
+        found |= {"scored": known.rows, "without_target": known.unknown}
     if out is not None:
         return {**found, "out": str(out)}
     return {**found, "predictions": json.loads(answers.to_json(orient="records"))}
