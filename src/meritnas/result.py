@@ -13,6 +13,7 @@ from meritnas.explanation.network import NetworkExplanation, explain_run
 from meritnas.families.family import Family
 from meritnas.prediction.predictor import NewData, Predictor, load_predictor
 from meritnas.report.page.page import NAME, report_at_end, write_report
+from meritnas.report.terminal.pareto_table import pareto_table
 from meritnas.report.terminal.summary import summary_rows
 from meritnas.run.job import Job
 from meritnas.space.architecture import Architecture
@@ -83,4 +84,5 @@ def result_of(job: Job, store: RunStore) -> SearchResult:
 def _shown(result: dict[str, Any]) -> dict[str, Any]:
     """A result that can be shown; any other is damaged."""
     summary_rows(result)
+    pareto_table(result.get("pareto", []))
     return {**result, "test": dict(result["test"])}

@@ -288,12 +288,13 @@ class Task:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Task:
-        """Returns the task that `to_json` gave, labels of the same types."""
-        return cls(
-            value["kind"],
-            value["target"],
-            tuple(value["classes"]),
-            value["mean"],
-            value["scale"],
-            value.get("words", 0),
-        )
+        """Returns the task that `to_json` gave, labels of the same types.
+
+        Raises:
+            ValueError: It has fewer classes than such a task has.
+        """
+        kind, classes = value["kind"], tuple(value["classes"])
+        if len(classes) < {"binary": 2, "multiclass": 2, "multilabel": 1}.get(kind, 0):
+            raise ValueError(f"a {kind} task has more classes than {len(classes)}")
+        words = value.get("words", 0)
+        return cls(kind, value["target"], classes, value["mean"], value["scale"], words)

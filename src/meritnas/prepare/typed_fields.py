@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import types
 from dataclasses import fields, is_dataclass
-from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+_LARGEST = 2**53
+"""Of the integers up to which a float can hold all."""
 
 
 def check_types(found: Any) -> None:
     """Complain about a field of a dataclass, or of one in it, that is of another type.
 
-    JSON has one kind of number, so an integer will do for a float.
+    JSON has one kind of number, so an integer that a float can hold will do for one.
 
     Raises:
         TypeError: There is one.
@@ -22,7 +24,6 @@ def check_types(found: Any) -> None:
             raise TypeError(f"{name} must be of type {kind}, got {value!r:.60}")
 
 
-@cache
 def _kinds(owner: Any) -> dict[str, Any]:
     hints = get_type_hints(owner)
     return {field.name: hints[field.name] for field in fields(owner)}
@@ -42,7 +43,8 @@ def _fits(value: Any, kind: Any) -> bool:
         return (
             isinstance(value, tuple) and len(value) == len(kinds) and all(map(_fits, value, kinds))
         )
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return abs(value) <= _LARGEST
     if kind in (float, int, str, bool):
-        wanted = (float, int) if kind is float else kind
-        return isinstance(value, wanted) and isinstance(value, bool) == (kind is bool)
+        return isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
     return not isinstance(kind, type) or isinstance(value, kind)

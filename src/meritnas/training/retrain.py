@@ -130,7 +130,7 @@ def _kept(race: Race, store: RunStore) -> tuple[list[dict[str, Any]], float]:
     """The trainings that an interrupted race has finished, and how long they took."""
     if not store.has("retrain.json"):
         return [], 0.0
-    saved = store.read_json("retrain.json", "plan", "results")
+    saved = store.decode("retrain.json", _as_saved)
     results: list[dict[str, Any]] = saved["results"]
     done = len(results) == race.trainings and store.has("model.safetensors")
     whole = done or store.has("retrain.safetensors") or all(map(has_diverged, results))
@@ -138,6 +138,18 @@ def _kept(race: Race, store: RunStore) -> tuple[list[dict[str, Any]], float]:
         return [], 0.0
     spent = float(store.read_json("timing.json", "retrain")["retrain"]) if results else 0.0
     return results, spent
+
+
+def _as_saved(found: dict[str, Any]) -> dict[str, Any]:
+    """A retrain.json, which has the losses and scores of every training."""
+    for one in found["results"]:
+        loss = one["valid_loss"]
+        if loss is not None and not math.isfinite(loss):
+            raise ValueError(f"{loss} is no loss")
+        numbers = (one["dropout"], one["seed"], *dict(one["test"]).values())
+        if not isinstance(one["architecture"], str) or not all(map(math.isfinite, numbers)):
+            raise TypeError("a training has an architecture, a dropout, a seed and scores")
+    return {"plan": found["plan"], "results": list(found["results"])}
 
 
 def _train(

@@ -84,7 +84,7 @@ def _network(
     console = Console(highlight=False)
     console.print(parts_table(plain))
     if plain["alternatives"]:
-        console.print(alternatives_table(plain, read_run(run).settings["limits"]))
+        console.print(alternatives_table(plain, read_run(run).settings.get("limits", {})))
     if plain["interactions"]:
         console.print(interactions_table(plain))
     say(f"all of it is in {run}/credit.json, tables also in {run}/credit.csv and the like")

@@ -115,7 +115,8 @@ def _template() -> Template:
 def _last_sections(run: RunFiles, problems: list[str]) -> list[Section]:
     """Notes, and how to repeat the run."""
     found = []
-    notes = [str(note) for note in run["result"].get("notes", ())]
+    kept = run["result"].get("notes", ())
+    notes = [str(note) for note in kept] if isinstance(kept, list) else []
     if problems or notes:
         found.append(Section("notes", "Notes", items=(*problems, *notes)))
     strategy = run["architecture"].get("strategy")
