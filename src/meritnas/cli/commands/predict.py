@@ -16,6 +16,7 @@ from meritnas.cli.messages import say
 from meritnas.errors import DataError, StoreError, UsageError
 from meritnas.report.names import metric_name
 from meritnas.report.numbers import score_text
+from meritnas.settings.reading import MAX_UNPACKED_MB
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,6 +66,7 @@ def predict(
         typer.Option(metavar="FILE", help=help_text("A CSV file.", "standard output")),
     ] = None,
     force: Annotated[bool, switch("--force", "Replace the --out file.")] = False,
+    max_unpacked_mb: opt.MaxUnpackedMb = MAX_UNPACKED_MB,
     quiet: Annotated[bool, switch("--quiet", "No scores, no notes.")] = False,
     as_json: Annotated[bool, switch("--json", "One JSON object instead of CSV.")] = False,
 ) -> None:
@@ -87,7 +89,12 @@ def predict(
         if predictor.task.kind == "language":
             _write_on(run, predictor, file, given, out, as_json=as_json)
         else:
-            _answer(run, predictor, file, given, out, quiet=quiet, as_json=as_json)
+            _answer(
+                *(run, predictor, file, given, out),
+                max_unpacked_mb=max_unpacked_mb,
+                quiet=quiet,
+                as_json=as_json,
+            )
 
 
 def _answer(
@@ -97,6 +104,7 @@ def _answer(
     given: dict[str, Any],
     out: Path | None,
     *,
+    max_unpacked_mb: int,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -108,7 +116,8 @@ def _answer(
             f"{run} was not made on a text: name a FILE to predict for, and leave out "
             "--prompt, --words, --temperature and --seed"
         )
-    new = kind_of(predictor.encoder).read_new(file, predictor.encoder, predictor.task)
+    encoder, task = predictor.encoder, predictor.task
+    new = kind_of(encoder).read_new(file, encoder, task, max_unpacked_mb)
     outputs = predictor.outputs(new.data)
     answers = _named(predictor.answers(outputs), new.names)
     if not quiet:
