@@ -40,7 +40,7 @@ def read_utf8(path: Path, max_unpacked_mb: int = MAX_UNPACKED_MB) -> bytes:
 def _to_utf8(content: bytes, path: Path) -> bytes:
     if content.startswith(_UTF16):
         try:
-            return content.decode("utf-16").encode()
+            content = content.decode("utf-16").encode()
         except UnicodeDecodeError as error:
             raise DataError(f"{path} is damaged UTF-16 ({error}); save it as UTF-8") from error
     _check_text(content, path)

@@ -149,6 +149,7 @@ def _plain(
     arrays = []
     for place, name in zip(asked, found, strict=True):
         values = table.column(place)
+        values.validate(full=True)  # text that is no UTF-8 would be found out much later
         room.take(sum(map(_letters, values.chunks)))
         arrays.append(values.cast(_kind(kinds[name].pop(0))))
     return pa.table(arrays, names=[str(place) for place in range(len(arrays))]), found

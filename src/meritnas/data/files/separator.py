@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 SPACES = r"\s+"
 
@@ -80,17 +81,30 @@ def numbered_rows(text: str, separator: str | None) -> Iterator[tuple[int, list[
         return
     reader = csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)
     begin = 1
-    for row in reader:
-        if len(row) > 1 or (row and row[0].strip()):
-            yield begin, row
-        begin = reader.line_num + 1
+    with _fields_of_any_length(text):
+        for row in reader:
+            if len(row) > 1 or (row and row[0].strip()):
+                yield begin, row
+            begin = reader.line_num + 1
+
+
+@contextmanager
+def _fields_of_any_length(text: str) -> Iterator[None]:
+    """Lets Python's reader take long fields, of which it would complain, for as long as need be."""
+    before = csv.field_size_limit(len(text) + 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def head_of(content: bytes) -> str:
-    """Returns the first lines of a text in UTF-8, enough to see how it is written."""
+    """Returns the first lines of a text in UTF-8, enough to see how it is written; no blank ones."""
     lines: list[bytes] = []
     size = 0
     for line in io.BytesIO(content):
+        if line.isspace():
+            continue
         # A table of many thousand columns has lines beyond the limit: take some of them anyway.
         if size >= _SAMPLE_BYTES and len(lines) >= _SAMPLE_LINES:
             break
