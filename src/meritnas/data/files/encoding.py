@@ -63,4 +63,4 @@ def _check_text(content: bytes, path: Path) -> None:
     control = (head < 32) & ~np.isin(head, np.frombuffer(b"\t\n\r\f", dtype=np.uint8))
     # Stray control characters occur in exported text, a hundredth of them only in binary files.
     if b"\x00" in content or control.sum() > 0.01 * len(head):
-        raise DataError(f"{path} is binary, not a text table; save it as UTF-8 text or parquet")
+        raise DataError(f"{path} is binary, not text; save it as UTF-8 text, or a table as parquet")

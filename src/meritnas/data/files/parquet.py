@@ -21,11 +21,9 @@ _ROWS_AT_ONCE = 1 << 20
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT96": 12}
 """Bytes of a value by how it is stored; of all others that tell nothing, 8."""
 _TEXT = "BYTE_ARRAY"
-_DAMAGES = (
-    *(pa.ArrowException, OSError, ValueError, TypeError, KeyError, AttributeError),
-    *(MemoryError, OverflowError, RecursionError),
-)
-"""How reading fails: names and notes for pandas may be anything, too."""
+_UNNAMED = "__index_level_"
+_DAMAGES = (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError)
+"""How reading fails: types may be such that pandas has none, and sizes such as nobody has."""
 
 
 def read_parquet(path: Path, max_unpacked_mb: int = MAX_UNPACKED_MB) -> pd.DataFrame:
@@ -102,10 +100,14 @@ def _read(file: Any, schema: pa.Schema, room: _Room) -> pd.DataFrame:
 
 
 def _unnamed(schema: pa.Schema) -> set[str]:
-    """The columns that were a frame's index without a name."""
-    metadata = schema.pandas_metadata or {}
-    found = {index for index in metadata.get("index_columns", []) if isinstance(index, str)}
-    return {index for index in found if index.startswith("__index_level_")}
+    """The columns that were a frame's index without a name; none where the note is none."""
+    try:
+        note = schema.pandas_metadata
+    except (ValueError, RecursionError):
+        return set()
+    found = note.get("index_columns") if isinstance(note, dict) else None
+    indexes = found if isinstance(found, list) else []
+    return {name for name in indexes if isinstance(name, str) and name.startswith(_UNNAMED)}
 
 
 def _read_some(

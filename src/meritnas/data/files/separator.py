@@ -99,7 +99,7 @@ def _fields_of_any_length(text: str) -> Iterator[None]:
 
 
 def head_of(content: bytes) -> str:
-    """Returns the first lines of a text in UTF-8, enough to see how it is written; no blank ones."""
+    """Returns the first lines of a text in UTF-8, enough to see how it is made; no blank ones."""
     lines: list[bytes] = []
     size = 0
     for line in io.BytesIO(content):

@@ -15,7 +15,6 @@ from meritnas.data.files.clean_cells import MISSING, tidy_table
 from meritnas.data.files.encoding import read_utf8
 from meritnas.data.files.prose import is_prose
 from meritnas.data.files.separator import find_separator, head_of, split_rows
-from meritnas.data.files.unpacking import too_much
 from meritnas.data.files.wide_rows import mend_wide_rows
 from meritnas.errors import DataError
 
@@ -73,10 +72,15 @@ def read_text_table(
 
 def _check_cells(content: bytes, columns: int, path: Path, max_unpacked_mb: int) -> None:
     """Complains about rows that are much shorter than the header: what they lack takes memory."""
-    cells = columns * content.count(b"\n")
+    lines = content.count(b"\n")
     # In rows as long as the header, every cell has a byte at least.
-    if cells > len(content) and cells * _CELL > max_unpacked_mb * 1_000_000:
-        raise too_much(path, max_unpacked_mb)
+    short = columns * lines > len(content)
+    if short and columns * lines * _CELL > max_unpacked_mb * 1_000_000:
+        raise DataError(
+            f"{path} has {columns:,} names in its header and {lines:,} much shorter lines; as a "
+            f"table it takes more than {max_unpacked_mb:,} MB: correct the header, or give a "
+            "larger max_unpacked_mb (--max-unpacked-mb on the line)"
+        )
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,8 @@ def read_idx_images(path: Path, max_unpacked_mb: int = MAX_UNPACKED_MB) -> Image
     if match is None:
         raise DataError(f"{path} holds labels; name the file of the images, such as images-idx3")
     images = _read_idx(path, 3, max_unpacked_mb)[..., None]
+    if not images[:1].size and len(images):
+        raise DataError(f"the images in {path} have no pixels; copy or load it again")
     beside = _by_stem(path.parent, _LABELS).get(match["stem"])
     if beside is None:
         return ImageSet(images, None)
@@ -103,7 +105,9 @@ def _read_idx(path: Path, axes: int, max_unpacked_mb: int) -> np.ndarray:
         content = unpack_gzip(content, path, max_unpacked_mb)
     magic = bytes((0, 0, _UBYTE, axes))
     header = 4 + 4 * axes
-    if content[:4] != magic or len(content) < header:
+    if content[:4] == magic and len(content) < header:
+        raise DataError(f"{path} ends within its header; copy or load it again")
+    if content[:4] != magic:
         raise DataError(
             f"{path} begins with the bytes {content[:4].hex(' ') or 'none'}, but a file of "
             f"{'images' if axes == 3 else 'labels'} of this kind begins with {magic.hex(' ')}; "

@@ -93,6 +93,11 @@ def _opened(file: PictureFile, name: str) -> Iterator[Image.Image]:
             yield found
     except DataError:
         raise
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
+        raise DataError(
+            f"{name} has, or claims, more than {Image.MAX_IMAGE_PIXELS:,} pixels; scale it down or "
+            "remove it"
+        ) from error
     except Exception as error:  # Pillow has many kinds of them for damaged files
         known = isinstance(error, UnidentifiedImageError) or not str(error)
         reason = "" if known else f" ({error})"
