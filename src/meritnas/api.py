@@ -21,7 +21,7 @@ from meritnas.report.charts.pareto_figure import pareto_file
 from meritnas.report.page.page import report_at_end
 from meritnas.result import SearchResult, result_of
 from meritnas.run import job as jobs
-from meritnas.run.begin import begin, check_family
+from meritnas.run.begin import begin, check_family, given_architecture
 from meritnas.run.job import Job, Listener, favourites_of
 from meritnas.settings.limits import Limits
 from meritnas.settings.request import Request, RunOptions
@@ -170,7 +170,10 @@ def retrain(
     store = RunStore.open(Path(run))
     job = Job.reopen(store, data)
     family = job.ground.family
-    chosen = family.parse(architecture or favourites_of(store)[0])
+    if architecture is None:
+        chosen = family.parse(favourites_of(store)[0])
+    else:
+        chosen = given_architecture(family, architecture)
     if not job.ground.feasible.admits(chosen):
         costs = ", ".join(f"{n} {family.cost(chosen, n):,}" for n in job.settings.limits)
         raise UsageError(
@@ -298,7 +301,7 @@ def train_request(
     job, config = begin(data, target, request, architecture)
     if family is not None:
         check_family(family, job)
-    chosen = job.ground.family.parse(architecture)
+    chosen = given_architecture(job.ground.family, architecture)
     store = _new_store(job, config, out, jobs.GIVEN)
     jobs.start_given(job, chosen, store, listen)
     return _ended(job, store)
