@@ -84,5 +84,6 @@ def result_of(job: Job, store: RunStore) -> SearchResult:
 def _shown(result: dict[str, Any]) -> dict[str, Any]:
     """A result that can be shown; any other is damaged."""
     summary_rows(result)
-    pareto_table(result.get("pareto", []))
+    if result.get("pareto"):
+        pareto_table(result["pareto"])
     return {**result, "test": dict(result["test"])}

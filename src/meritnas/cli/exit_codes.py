@@ -44,9 +44,19 @@ def plain_outcome(hint: Callable[[], str]) -> Iterator[None]:
         name = f" ({error.filename})" if error.filename else ""
         say_error(f"{error.strerror or error}{name}")
         raise typer.Exit(BAD_INPUT) from error
+    except (MemoryError, RuntimeError) as error:
+        if not _lacks_memory(error):
+            raise
+        say_error(f"there is not enough memory ({error}); give less data or smaller networks")
+        raise typer.Exit(BAD_INPUT) from error
     except KeyboardInterrupt as error:
         say(f"interrupted; {hint()}")
         raise typer.Exit(INTERRUPTED) from error
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """Whether memory is what is missing, which torch says in words."""
+    return isinstance(error, MemoryError) or "tried to allocate" in str(error).lower()
 
 
 @contextmanager

@@ -7,15 +7,20 @@ from pathlib import Path
 
 import typer
 
+from meritnas.wording import shortened, visible
+
+_LONGEST = 2_000
+"""Letters of an error: what a file holds may be of any length."""
+
 
 def say(text: str) -> None:
     """A line for people; standard output is kept for results."""
-    typer.echo(text, err=True)
+    typer.echo(visible(text), err=True)
 
 
 def say_error(text: str) -> None:
-    """What went wrong, on one line."""
-    say("error: " + " ".join(text.split()))
+    """What went wrong, on one line, of which the end has the way out."""
+    say("error: " + shortened(" ".join(text.split()), _LONGEST))
 
 
 def resume_command(run: Path | str) -> str:

@@ -92,7 +92,7 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: Any) -> Prepa
     """
     kind = store.decode("config.json", kind_of_run)
     kept = store.decode("config.json", _kept_data)
-    source = load_again(kept, data, str(store.folder))
+    source = load_again(kept, data, str(store.folder), settings.reading)
     outline = kind.outline(source, settings.reading, settings.seed)
     if not store.has("preprocessing.json"):  # killed between the first two files of a run
         found = prepare(settings, kind, source, outline)

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from meritnas.errors import whole_number
 from meritnas.settings.recipe import TrainRecipe
+
+MAX_UNPACKED_MB = 4_000
+"""More than the usual sets of images come to, and less than the memory of most machines.
+
+A share of the memory would be another number on every machine, and so would be what is refused.
+"""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a user decides about data."""
+    """What a user decides about data.
+
+    Attributes:
+        max_unpacked_mb: Most megabytes that a packed file may unpack to.
+    """
+
+    max_unpacked_mb: int = field(default=MAX_UNPACKED_MB, kw_only=True)
+
+    def __post_init__(self) -> None:
+        most = whole_number("max_unpacked_mb", self.max_unpacked_mb, 1)
+        object.__setattr__(self, "max_unpacked_mb", most)
 
     def changed(self, recipe: TrainRecipe) -> TrainRecipe:
         """A recipe with what is decided here about training; most kinds of data say nothing."""

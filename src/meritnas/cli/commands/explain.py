@@ -81,7 +81,7 @@ def _network(
     if as_json:
         typer.echo(json.dumps({"run": str(run), **plain}))
         return
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     console.print(parts_table(plain))
     if plain["alternatives"]:
         console.print(alternatives_table(plain, read_run(run).settings.get("limits", {})))
@@ -111,7 +111,7 @@ def _modalities(
     if as_json:
         typer.echo(json.dumps({"run": str(run), **plain, "figure": str(found.figure)}))
         return
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     console.print(use_table(plain))
     if plain["disturbed"]:
         console.print(disturbed_table(plain["disturbed"], found.metric))

@@ -18,6 +18,7 @@ from meritnas.cli.trusted import Trust, trusted
 from meritnas.errors import UsageError
 from meritnas.report.names import metric_name
 from meritnas.report.numbers import score_text
+from meritnas.settings.reading import MAX_UNPACKED_MB
 from meritnas.store.whole_files import exists_already, write_new, write_whole
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def predict(
     ] = None,
     force: Annotated[bool, switch("--force", "Replace the --out file.")] = False,
     trust: Trust = None,
+    max_unpacked_mb: opt.MaxUnpackedMb = MAX_UNPACKED_MB,
     quiet: Annotated[bool, switch("--quiet", "No scores, no notes.")] = False,
     as_json: Annotated[bool, switch("--json", "One JSON object instead of CSV.")] = False,
 ) -> None:
@@ -91,7 +93,13 @@ def predict(
         if predictor.task.kind == "language":
             _write_on(run, predictor, file, given, out, force=force, as_json=as_json)
         else:
-            _answer(run, predictor, file, given, out, force=force, quiet=quiet, as_json=as_json)
+            _answer(
+                *(run, predictor, file, given, out),
+                force=force,
+                max_unpacked_mb=max_unpacked_mb,
+                quiet=quiet,
+                as_json=as_json,
+            )
 
 
 def _answer(
@@ -102,6 +110,7 @@ def _answer(
     out: Path | None,
     *,
     force: bool,
+    max_unpacked_mb: int,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -115,7 +124,8 @@ def _answer(
             f"{run} was not made on a text: name a FILE to predict for, and leave out "
             "--prompt, --words, --temperature and --seed"
         )
-    new = kind_of(predictor.encoder).read_new(file, predictor.encoder, predictor.task)
+    encoder, task = predictor.encoder, predictor.task
+    new = kind_of(encoder).read_new(file, encoder, task, max_unpacked_mb)
     outputs = predictor.outputs(new.data)
     answers = _named(predictor.answers(outputs), new.names)
     known = None if new.truth is None else score_known(predictor.task, outputs, new.truth)

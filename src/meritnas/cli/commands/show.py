@@ -16,7 +16,7 @@ def show(run: opt.ShownRun) -> None:
         from meritnas.report.terminal.network_text import facts_table, network_text
 
         files = read_run(run)
-        console = Console(highlight=False)
+        console = Console(highlight=False, markup=False)
         for text in files.said:
             say(f"note: {text}")
         try:

@@ -36,6 +36,7 @@ class ImageReading(Reading):
     cutout: int | None = field(default=None, metadata=shown(usual="by preset"))
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.image_size is not None:
             checked_size(self.image_size)
         Augment(**self.changes)

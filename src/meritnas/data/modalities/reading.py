@@ -44,6 +44,7 @@ class ModalityReading(Reading):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "modalities", _plain(self.modalities))
         object.__setattr__(self, "frozen_backbones", self.backbones)
         columns = whole_number("text_columns", self.text_columns, 1)

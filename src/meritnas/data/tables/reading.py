@@ -33,6 +33,7 @@ class TableReading(Reading):
     skip_bad_rows: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.scaling not in SCALINGS:
             raise UsageError(
                 f"the scaling must be {', '.join(SCALINGS[:-1])} or {SCALINGS[-1]}, "

@@ -25,6 +25,7 @@ class TextReading(Reading):
     window: int = 35
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, least in (("vocabulary", 2), ("window", 1)):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
         if self.level not in ("word", "character"):

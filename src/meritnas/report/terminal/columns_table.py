@@ -8,6 +8,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from meritnas.wording import visible
+
 _STYLES = {"target": "bold", "left out": "dim"}
 
 
@@ -19,5 +21,5 @@ def columns_table(rows: Iterable[tuple[str, str, str]]) -> Table:
     table.add_column("details", overflow="fold")
     for row in rows:
         style = _STYLES.get(row[1], "")
-        table.add_row(*(Text(cell, style=style) for cell in row))
+        table.add_row(*(Text(visible(cell), style=style) for cell in row))
     return table
