@@ -42,11 +42,10 @@ def read_parquet(path: Path, max_unpacked_mb: int = MAX_UNPACKED_MB) -> pd.DataF
     check_plain_file(path)
     try:
         with parquet.ParquetFile(path, pre_buffer=False) as file:
-            room = _Room(path, max_unpacked_mb)
-            texts = _claim(file.metadata, room)
+            texts = _check_claims(file, _Room(path, max_unpacked_mb))
         # Text that repeats itself is kept once, until it is known how much it comes to.
         with parquet.ParquetFile(path, pre_buffer=False, read_dictionary=texts) as coded:
-            return _read(coded, file.schema_arrow, room)
+            return _read(coded, file.schema_arrow, _Room(path, max_unpacked_mb))
     except DataError:
         raise
     except _DAMAGES as error:
@@ -69,17 +68,17 @@ class _Room:
             raise self._error
 
 
-def _claim(metadata: Any, room: _Room) -> list[str]:
-    """Takes the room that columns say they need without repeated text; returns those of text."""
-    texts: dict[str, None] = {}
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for chunk in map(group.column, range(metadata.num_columns)):
-            size = chunk.num_values * _WIDTHS.get(chunk.physical_type, 8)
-            if chunk.physical_type == _TEXT:
-                texts[chunk.path_in_schema] = None
-                size += chunk.total_uncompressed_size
-            room.take(max(0, size))
-    return list(texts)
+def _check_claims(file: Any, room: _Room) -> list[str]:
+    """Checks what a file says it comes to, without repeated text; returns its columns of text.
+
+    Not by what it says about each piece of a column: where that is damaged, asking for it ends the
+    process.
+    """
+    columns = list(map(file.schema.column, range(len(file.schema))))
+    width = sum(_WIDTHS.get(column.physical_type, 8) for column in columns)
+    for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
+        room.take(max(group.num_rows * width, group.total_byte_size, 0))
+    return [column.path for column in columns if column.physical_type == _TEXT]
 
 
 def _read(file: Any, schema: pa.Schema, room: _Room) -> pd.DataFrame:

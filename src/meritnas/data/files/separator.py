@@ -99,17 +99,16 @@ def _fields_of_any_length(text: str) -> Iterator[None]:
 
 
 def head_of(content: bytes) -> str:
-    """Returns the first lines of a text in UTF-8, enough to see how it is made; no blank ones."""
+    """Returns the first lines of a text in UTF-8, enough to see how it is written."""
     lines: list[bytes] = []
-    size = 0
+    size = told = 0
     for line in io.BytesIO(content):
-        if line.isspace():
-            continue
         # A table of many thousand columns has lines beyond the limit: take some of them anyway.
-        if size >= _SAMPLE_BYTES and len(lines) >= _SAMPLE_LINES:
+        if size >= _SAMPLE_BYTES and told >= _SAMPLE_LINES:
             break
         lines.append(line)
-        size += len(line)
+        if not line.isspace():  # of blank lines there may be any number
+            size, told = size + len(line), told + 1
     return b"".join(lines).decode()
 
 

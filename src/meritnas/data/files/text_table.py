@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,8 @@ def read_text_table(
         skipped = mended.skipped
         parser = _Parser(path, mended.content, ",", mended.header)
         frame = parser.read()
-        assert frame is not None
+        if frame is None:
+            raise DataError(f"{path} is not a well-formed table; check its quotes")
     frame = tidy_table(frame)
     mark = read_written_numbers(frame, parser.read_as_text, separator, decimal)
     frame.attrs.update(decimal=mark, skipped_rows=skipped)
@@ -95,7 +97,12 @@ class _Parser:
     def read(self) -> pd.DataFrame | None:
         """Returns the table, None if a row has more fields than the header."""
         try:
-            return self._read()
+            with warnings.catch_warnings():
+                # It would leave out fields of rows that begin in quotes of several lines.
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                return self._read()
+        except pd.errors.ParserWarning:
+            return None
         except pd.errors.ParserError as error:
             if "Expected" in str(error):
                 return None
