@@ -23,7 +23,7 @@ from meritnas.report.page.page import NAME as REPORT
 from meritnas.report.page.page import report_at_end
 from meritnas.result import SearchResult, result_of
 from meritnas.run import job as jobs
-from meritnas.run.begin import begin, check_family
+from meritnas.run.begin import begin, check_family, given_architecture
 from meritnas.run.job import Job, Listener, favourites_of
 from meritnas.settings.checks import check_arguments
 from meritnas.settings.limits import Limits
@@ -200,7 +200,10 @@ def _asked_race(
 ) -> Race:
     """The race that a retraining asks for; complains where it cannot be run."""
     family = job.ground.family
-    chosen = family.parse(favourites_of(store)[0] if architecture is None else architecture)
+    if architecture is None:
+        chosen = family.parse(favourites_of(store)[0])
+    else:
+        chosen = given_architecture(family, architecture)
     if not job.ground.feasible.admits(chosen):
         costs = ", ".join(f"{n} {family.cost(chosen, n):,}" for n in job.settings.limits)
         raise UsageError(
@@ -335,7 +338,7 @@ def train_request(
     job, config = begin(data, target, request, architecture)
     if family is not None:
         check_family(family, job)
-    chosen = job.ground.family.parse(architecture)
+    chosen = given_architecture(job.ground.family, architecture)
     with _new_store(job, config, folder, jobs.GIVEN) as store:
         jobs.start_given(job, chosen, store, listen)
         return _ended(job, store)

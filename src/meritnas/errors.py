@@ -28,10 +28,9 @@ class StoreError(MeritNASError):
 class DivergedError(MeritNASError):
     """Training has left the finite numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "the loss is no finite number any more") -> None:
         super().__init__(
-            "training has diverged: the loss is no finite number any more; start a new run with a "
-            "smaller learning rate"
+            f"training has diverged: {what}; start a new run with a smaller learning rate"
         )
 
 

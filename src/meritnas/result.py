@@ -13,6 +13,8 @@ from meritnas.explanation.network import NetworkExplanation, explain_run
 from meritnas.families.family import Family
 from meritnas.prediction.predictor import NewData, Predictor, load_predictor
 from meritnas.report.page.page import NAME, report_at_end, write_report
+from meritnas.report.terminal.pareto_table import pareto_table
+from meritnas.report.terminal.summary import summary_rows
 from meritnas.run.job import Job
 from meritnas.space.architecture import Architecture
 from meritnas.store.run_store import RunStore
@@ -73,7 +75,15 @@ class SearchResult:
 
 def result_of(job: Job, store: RunStore) -> SearchResult:
     """The result that a run's folder holds."""
-    kept = store.read_json("result.json", "architecture", "test")
+    kept = store.decode("result.json", _shown)
     summary = {**kept, "run": str(store.folder)}  # it may have moved
     chosen = job.ground.family.parse(summary["architecture"])
     return SearchResult(chosen, job.ground.family, store.folder, summary, job)
+
+
+def _shown(result: dict[str, Any]) -> dict[str, Any]:
+    """A result that can be shown; any other is damaged."""
+    summary_rows(result)
+    if result.get("pareto"):
+        pareto_table(result["pareto"])
+    return {**result, "test": dict(result["test"])}

@@ -98,7 +98,7 @@ def test_settings_that_cannot_be(
     [
         (b"", ["is empty"]),
         (b"a,churn\n", ["no rows"]),
-        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" * 20, ["binary, not a text table"]),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" * 20, ["binary, not text"]),
         (b"a,churn\n1,2\n1,2,3\n", ["line 3", "3 fields", "header has 2"]),
         (b"a,churn\n" + b"1,yes\n2,yes\n" * 20, ["one class 'yes'", "nothing to learn"]),
         (b"a,churn\n" + b"1,yes\n2,no\n" * 20 + b"3,\n", ["'churn' is missing in 1 of 41"]),

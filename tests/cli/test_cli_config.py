@@ -193,7 +193,7 @@ def test_a_file_that_is_not_there_and_one_that_names_no_data(meritnas: Command) 
     outcome = meritnas("search", "--config", "nowhere.toml")
     assert (outcome.code, outcome.err) == (
         2,
-        "error: cannot read nowhere.toml: No such file or directory\n",
+        "error: no file nowhere.toml; check the path\n",
     )
     outcome = meritnas("search", "--config", write("seed = 3"))
     assert outcome.code == 2

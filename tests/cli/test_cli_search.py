@@ -160,6 +160,7 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
             "scaling": "quantile",
             "class_weight": "balanced",
             "skip_bad_rows": False,
+            "max_unpacked_mb": 4_000,
         },
         "preset": None,
         "pareto": True,

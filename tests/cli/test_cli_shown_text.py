@@ -21,7 +21,7 @@ from meritnas.cli.progress.bar import BarProgress
 from meritnas.cli.progress.waiting import Waiting
 from meritnas.estimators.progress import Lines
 from meritnas.report.terminal.plain import PlainTable
-from meritnas.wording import visible
+from meritnas.wording import visible_line
 
 Command = Callable[..., Outcome]
 
@@ -114,7 +114,7 @@ def test_answers_are_exact_for_programs_and_visible_on_a_terminal(
         main([*map(str, given), "--quiet"])
     shown = screen.getvalue()
     no_commands(shown)
-    assert shown == "\n".join(map(visible, piped.out.split("\n")))
+    assert shown == "\n".join(map(visible_line, piped.out.split("\n")))
 
 
 def test_a_comparison_and_a_config_file_show_it_the_same_way(
@@ -251,7 +251,7 @@ def test_markup_and_commands_in_a_table_are_letters(text: str) -> None:
     Console(file=said, width=60, force_terminal=False).print(made)
     no_commands(said.getvalue())
     for place in ("title", "head", "cell", "below"):
-        assert f"{place} {visible(text)}" in said.getvalue()
+        assert f"{place} {visible_line(text)}" in said.getvalue()
 
 
 @pytest.mark.parametrize("given", [["search", "--x\x1b"], ["nope\x1b\udcff"], ["list", "\x9b"]])
@@ -262,7 +262,7 @@ def test_what_typer_says_about_words_obeys_nothing_in_them(given: list[str]) -> 
 
 
 def test_what_is_visible_stays_as_it_is() -> None:
-    text = "Straße 東京 עִבְרִית \u200f [x] \\x1b 😀"
-    assert visible(text) == text
-    assert visible("a\tb\r\nc\x1b\x85\u2069\udcff") == "a\\tb\\r\\nc\\x1b\\x85\\u2069\\udcff"
-    assert visible(visible("\x1b")) == visible("\x1b")
+    text = "Straße 東京 עִבְרִית [x] \\x1b 😀"
+    assert visible_line(text) == text
+    assert visible_line("a\tb\r\nc\x1b\x85\u2069\udcff") == "a\\tb\\r\\nc\\x1b\\x85\\u2069\\udcff"
+    assert visible_line(visible_line("\x1b")) == visible_line("\x1b")

@@ -109,7 +109,7 @@ def test_nothing_left() -> None:
         TableEncoder.fit(pd.DataFrame(index=range(5)))
 
 
-@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e200])
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
 def test_infinities_name_the_column(value: float) -> None:
     with pytest.raises(DataError, match="column 'income' holds infinite"):
         fit(income=[1.5, 2.5, value])

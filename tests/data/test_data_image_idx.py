@@ -104,10 +104,10 @@ def test_cut_off_file(tmp_path: Path) -> None:
     ):
         load_images(tmp_path)
     path.write_bytes(idx(IMAGES)[:9])
-    with pytest.raises(DataError, match="begins with the bytes 00 00 08 03"):
+    with pytest.raises(DataError, match="ends within its header"):
         load_images(tmp_path)
     path.write_bytes(gzip.compress(idx(IMAGES))[:-12])
-    with pytest.raises(DataError, match="images-idx3-ubyte is damaged"):
+    with pytest.raises(DataError, match="images-idx3-ubyte is not a whole gzip file"):
         load_images(tmp_path)
 
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import EpsImagePlugin, Image
 
 from meritnas.data.images.encoder import ImageEncoder
+from meritnas.data.images.picture import read_picture
 from meritnas.data.images.pictures import read_pictures
 from meritnas.errors import DataError
 
@@ -91,3 +93,20 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
     (tmp_path / "bad.png").unlink()
     with pytest.raises(DataError, match="no pictures in sub-folders"):
         read_pictures(tmp_path, GREY)
+
+
+def test_a_picture_never_runs_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pillow would give a PostScript file to Ghostscript, whatever the ending."""
+    ran = []
+    monkeypatch.setattr(
+        EpsImagePlugin, "Ghostscript", lambda *given, **more: ran.append((given, more))
+    )
+    path = tmp_path / "a.png"
+    path.write_bytes(
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\nshowpage\n%%EOF\n"
+    )
+    with pytest.raises(DataError, match="no picture"):
+        read_picture(path, "a.png", (4, 4))
+    with Image.open(path) as found, suppress(AssertionError, AttributeError):
+        found.load()
+    assert len(ran) == 1  # by Pillow itself, to show that it would

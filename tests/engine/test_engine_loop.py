@@ -14,10 +14,13 @@ from meritnas.data.stream import BatchStream
 from meritnas.engine import loop
 from meritnas.engine.loop import Search, run_search
 from meritnas.engine.plan import Plan, make_plan
+from meritnas.engine.record import Record
+from meritnas.errors import DivergedError
 from meritnas.settings.recipe import TrainRecipe, default_batch_size
 from meritnas.store.run_store import RunStore
 from meritnas.strategy.catalogue import strategy_spec
 from meritnas.strategy.problem import Problem
+from meritnas.strategy.strategy import Learnt
 from meritnas.strategy.turns import AFTER_WEIGHTS, WITH_WEIGHTS, Turns
 from meritnas.supernet.probe import Probe
 
@@ -204,3 +207,20 @@ def test_events_tell_how_likely_a_draw_fits_where_some_do_not(tmp_path: Path) ->
                 rows = [np.log(row) for row in event["beliefs"]]
             assert chance == pytest.approx(feasible.probability(rows), abs=1e-4)
         assert 0 < told[0] < 1
+
+
+@pytest.mark.parametrize("what", ["loss", "reward", "belief"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_nothing_that_is_no_number_is_written_down(
+    monkeypatch: pytest.MonkeyPatch, what: str, value: float
+) -> None:
+    search = search_of(Plan(warmup=1, joint=1, frozen=0))
+    record, clock = Record(every=1), next(iter(search.plan.clocks(0)))
+    beliefs = search.strategy.beliefs()
+    record.trained(torch.tensor(value if what == "loss" else 0.5))
+    record.learnt(Learnt({"reward": value if what == "reward" else 0.5}))
+    if what == "belief":
+        beliefs[0][0] = value
+    monkeypatch.setattr(search.strategy, "beliefs", lambda: beliefs)
+    with pytest.raises(DivergedError):
+        record.event(clock, search.strategy, search.probe)

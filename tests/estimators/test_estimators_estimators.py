@@ -588,3 +588,64 @@ def test_inputs_of_the_module_have_names() -> None:
     rows, labels = numbers()
     plain = NASClassifier(**ONE).fit(rows, labels)
     assert plain.get_feature_names_out().tolist() == ["x0", "x1", "x2"]
+
+
+HUGE = [1e30, 9.97e36, 1e39, -1e308]
+
+
+def forms(X: np.ndarray) -> list[Any]:
+    return [X, pd.DataFrame(X), sparse.csr_matrix(X)]
+
+
+@pytest.mark.parametrize("value", HUGE)
+def test_a_huge_cell_is_fitted_as_a_missing_one(value: float) -> None:
+    X, y = numbers(60)
+    filled, gap = X.astype(np.float64), X.astype(np.float64)
+    filled[4, 1], gap[4, 1] = value, np.nan
+    plain = NASClassifier(**ONE).fit(gap, y).predict_proba(gap)
+    for form in forms(filled):
+        found = NASClassifier(**ONE).fit(form, y).predict_proba(form)
+        np.testing.assert_allclose(found, plain, atol=1e-5)
+
+
+@pytest.mark.parametrize("value", HUGE)
+def test_a_huge_cell_has_a_finite_answer(value: float) -> None:
+    X, y = numbers(60)
+    strange = X.astype(np.float64)
+    strange[4, 1] = value
+    classifier, regressor = NASClassifier(**ONE).fit(X, y), NASRegressor(**ONE).fit(X, X[:, 0])
+    assert np.isfinite(regressor.predict(strange)).all()
+    chances = classifier.predict_proba(strange)
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    others = np.arange(60) != 4
+    np.testing.assert_array_equal(chances[others], classifier.predict_proba(X)[others])
+
+
+@pytest.mark.parametrize("form", range(3))
+def test_infinite_cells_are_refused_as_by_others(form: int) -> None:
+    X, y = numbers(60)
+    strange = X.astype(np.float64)
+    strange[4, 1] = np.inf
+    fitted = NASClassifier(**ONE).fit(forms(X)[form], y)
+    for ask in (lambda given: NASClassifier(**ONE).fit(given, y), fitted.predict):
+        with pytest.raises(ValueError, match="infinit"):
+            ask(forms(strange)[form])
+
+
+def test_a_fill_value_in_y_is_named() -> None:
+    X, _ = numbers(60)
+    y = X[:, 0].astype(np.float64)
+    y[3] = 1e30
+    with pytest.raises(DataError, match=r"holds 1e\+30 in row 4"):
+        NASRegressor(**ONE).fit(X, y)
+
+
+def test_a_network_without_an_answer_does_not_make_one_up() -> None:
+    X, y = numbers(60)
+    fitted = NASClassifier(**ONE).fit(X, y)
+    with torch.no_grad():
+        for weight in fitted.module_.parameters():
+            weight.fill_(float("nan"))
+    for ask in (fitted.predict, fitted.predict_proba):
+        with pytest.raises(DataError, match="no answer for 3 of 3 rows"):
+            ask(X[:3])

@@ -64,11 +64,12 @@ def encoded(columns: list[dict[str, Any]], numbers: np.ndarray, frame: pd.DataFr
             row[:, column["row"][0]] = codes(frame, [column])[:, 0]
             continue
         own = numbers[:, column["numbers"]]
-        missing = np.isnan(own[:, 0])
+        missing = np.isnan(own[:, 0]) | (np.abs(own[:, 0]) >= column.get("missing_from", np.inf))
         if "knots" in column:
             made = [np.interp(own[:, 0], column["knots"], column["heights"])]
         else:
-            made = [(own[:, 0] - column["mean"]) / column["scale"]]
+            with np.errstate(over="ignore"):
+                made = [((own[:, 0] - column["mean"]) / column["scale"]).clip(-1e4, 1e4)]
         for place, period in zip(own.T[1:], column.get("periods", {}).values(), strict=True):
             made += [f(2 * np.pi * place / period) for f in (np.sin, np.cos)]
         row[:, column["row"]] = np.where(missing[:, None], 0, np.stack(made, axis=1))

@@ -18,6 +18,7 @@ from meritnas.data.tables import kind as table_kind
 from meritnas.data.tables.bundle import outline_table
 from meritnas.data.tables.reading import TableReading
 from meritnas.data.tables.source import Source, load_source
+from meritnas.errors import DivergedError
 from meritnas.families.tabular.embedding_room import EMBEDDING_SHARE
 from meritnas.families.tabular.spec import Tabular
 from meritnas.prepare import encoding
@@ -202,3 +203,35 @@ def test_categories_are_capped_where_their_embeddings_would_not_fit(
     embeddings = result.module.get_parameter("inputs.tables.0").numel()
     assert 2 < embeddings <= EMBEDDING_SHARE * 240
     assert result.predict(frame).shape == (3000,)
+
+
+def diverging(monkeypatch: pytest.MonkeyPatch, trials: set[int]) -> None:
+    """Lets these of the trials diverge."""
+    train, made = encoding.train_child, iter(range(9))
+
+    def unsteady(*given: Any) -> Any:
+        if next(made) in trials:
+            raise DivergedError
+        return train(*given)
+
+    monkeypatch.setattr(encoding, "train_child", unsteady)
+
+
+@pytest.mark.parametrize(("trial", "other"), [(0, "quantile"), (1, "standard")])
+def test_a_scaling_that_training_diverges_with_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch, trial: int, other: str
+) -> None:
+    monkeypatch.setattr(encoding, "_STEPS", 30)
+    diverging(monkeypatch, {trial})
+    found = choose(SETTINGS, *outlined(normal()))
+    assert found.name == other
+    assert [loss is None for loss in found.losses.values()] == [trial == 0, trial == 1]
+    assert "none, it diverged, with" in found.note
+
+
+def test_where_training_diverges_with_every_scaling_that_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    diverging(monkeypatch, {0, 1})
+    with pytest.raises(DivergedError):
+        choose(SETTINGS, *outlined(normal()))

@@ -325,3 +325,21 @@ def test_nothing_half_written_stays(copy: Path, tmp_path: Path) -> None:
         write_report(copy, tmp_path / "nowhere" / "page.html")
     assert write_report(copy) == copy / "report.html"
     assert not list(copy.glob(".partial*"))
+
+
+def test_a_training_that_diverged_is_on_the_page(copy: Path) -> None:
+    path = copy / "retrain.json"
+    kept = json.loads(path.read_text())
+    nothing = {"valid_loss": None, "best_epoch": None, "test": {}}
+    lost = {**kept["results"][0], **nothing, "train_losses": [], "valid_losses": [], "seed": 99}
+    kept["results"].insert(0, {**lost, "architecture": "8-8-8"})
+    path.write_text(json.dumps(kept))
+    text = report_page(copy)
+    assert "could not be made" not in text
+    rows = section(text, "finalists").split("<tr")
+    assert ["diverged" in row for row in rows if ">99<" in row] == [True]
+    assert "Training 8-8-8" not in section(text, "learning")
+    assert "test accuracy" in section(text, "finalists")
+    (copy / "result.json").unlink()
+    path.write_text(json.dumps({**kept, "results": [lost]}))
+    assert "1, all diverged" in section(report_page(copy), "summary")

@@ -6,6 +6,7 @@ import torch
 from sklearn import metrics
 
 from meritnas.data.task import Task
+from meritnas.errors import DivergedError
 from meritnas.training.metrics import main_metric, score
 
 
@@ -99,3 +100,15 @@ def test_several_labels(seed: int) -> None:
         float(task.score(torch.tensor(logits).float(), torch.tensor(truth).float())), rel=1e-5
     )
     assert main_metric(task) in found
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize(
+    "task",
+    [Task("binary", "y", ("no", "yes")), Task("regression", "y"), Task("multilabel", "y", ("a",))],
+)
+def test_outputs_that_are_no_numbers_have_no_score(task: Task, value: float) -> None:
+    outputs = torch.tensor([[0.5], [value], [0.1]])
+    target = torch.tensor([1.0, 0.0, 1.0])
+    with pytest.raises(DivergedError, match="outputs are no finite numbers"):
+        score(task, outputs, target[:, None] if task.kind == "multilabel" else target)

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meritnas.training.race import Race, Training, best_of, timed_race
+from meritnas.training.race import Race, Training, best_of, has_diverged, timed_race
 
 RACES = st.builds(
     Race,
@@ -19,11 +20,11 @@ RACES = st.builds(
 LOSSES = st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.4]), min_size=20, max_size=20)
 
 
-def result(training: Training, loss: float) -> dict[str, Any]:
+def result(training: Training, loss: float | None) -> dict[str, Any]:
     return {**vars(training), "valid_loss": loss}
 
 
-def run(race: Race, losses: list[float]) -> list[dict[str, Any]]:
+def run(race: Race, losses: Sequence[float | None]) -> list[dict[str, Any]]:
     results: list[dict[str, Any]] = []
     while (training := race.next(results)) is not None:
         results.append(result(training, losses[len(results)]))
@@ -130,3 +131,32 @@ def test_more_time_means_more_finalists_then_longer_trainings() -> None:
     found = [timed_race(race, FAVOURITES, 0, e, 40) for e in (10, 160, 400, 840, 10_000)]
     assert [len(one.finalists) for one in found] == [1, 3, 9, 20, 20]
     assert [one.epochs for one in found] == [5, 40, 40, 40, 80]
+
+
+def test_whoever_diverges_loses() -> None:
+    race = Race(("8-8", "4-8", "4-4"), (0.0, 0.1), (5, 6, 7), 3)
+    results = run(race, [None, 3.0, None, 2.0, None, 9.0])
+    assert [(r["architecture"], r["dropout"], r["seed"]) for r in results[2:]] == [
+        ("4-8", 0.1, 5),  # with the dropout that did not diverge
+        ("4-4", 0.1, 5),
+        ("4-4", 0.1, 6),
+        ("4-4", 0.1, 7),
+    ]
+    assert [one["seed"] for one in race.winners(results)] == [5, 7]  # without what diverged
+    assert best_of(race.winners(results))["valid_loss"] == 2.0
+
+
+@given(RACES)
+def test_a_race_in_which_all_diverge_is_over_without_further_seeds(race: Race) -> None:
+    results = run(race, [None] * 20)
+    assert len(results) == len(race.dropouts) + len(race.finalists) - 1
+    assert has_diverged(best_of(results))
+    assert race.winners(results) == []
+
+
+@given(RACES, st.lists(st.sampled_from([0.1, 0.2, None]), min_size=20, max_size=20))
+def test_a_winner_has_not_diverged_unless_all_have(race: Race, losses: list[float | None]) -> None:
+    results = run(race, losses)
+    first = [r for r in results if r["seed"] == race.seeds[0]]
+    assert has_diverged(best_of(first)) == all(map(has_diverged, first))
+    assert not any(map(has_diverged, race.winners(results)))

@@ -19,7 +19,7 @@ from meritnas.data.bundle import Bundle
 from meritnas.data.tables.bundle import make_bundle
 from meritnas.data.tables.reading import TableReading
 from meritnas.data.tables.source import load_source
-from meritnas.errors import StoreError
+from meritnas.errors import DivergedError, StoreError
 from meritnas.families.tabular.spec import Tabular
 from meritnas.prediction.predictor import Predictor, load_predictor
 from meritnas.prepare.family import make_family
@@ -29,6 +29,7 @@ from meritnas.store.run_store import RunStore
 from meritnas.strategy.tabnas import Tabnas
 from meritnas.training.race import Race
 from meritnas.training.retrain import Retrained, retrain_child
+from meritnas.training.rungs import train_rungs
 from meritnas.training.train import train_child
 
 RECIPE = TrainRecipe(learning_rate=0.01, batch_size=16)
@@ -365,3 +366,86 @@ def test_an_auxiliary_head_is_trained_and_not_kept(tmp_path: Path, weight: float
     assert asked == [{"seed": 3, "dropout": 0.0, "auxiliary": weight > 0}]
     weights = load_file(tmp_path / "run" / "model.safetensors")
     assert set(weights) == set(TwoHeads(2, auxiliary=False).state_dict())
+
+
+class Unsteady(nn.Module):
+    """A network that diverges: while it learns, or only where test rows are unlike others."""
+
+    def __init__(self, inputs: int, ways: str) -> None:
+        super().__init__()
+        self.output = nn.Linear(inputs, 1)
+        self.ways = ways
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        found: Tensor = self.output(inputs)
+        if self.ways == "always":
+            return found * math.inf
+        strange = inputs[:, :1] > 50
+        return torch.where(strange, math.nan, found) if self.ways == "in testing" else found
+
+
+def unsteady(folder: Path, seeds: tuple[int, ...] = (3,), **ways: str) -> Retrained:
+    """A race of networks by name, each of which goes its way."""
+    bundle = bundle_of()
+    test = bundle.test.inputs.clone()
+    test[0, 0] = 100.0
+    bundle = dataclasses.replace(bundle, test=dataclasses.replace(bundle.test, inputs=test))
+    width = bundle.train.inputs.shape[1]
+    trained: list[tuple[str, int]] = []
+
+    def child(text: str, **options: Any) -> nn.Module:
+        trained.append((text, options["seed"]))
+        own = ways[text]
+        return Unsteady(width, "always" if own == f"seed {options['seed']}" else own)
+
+    family: Any = SimpleNamespace(child=child, short=str, cost=lambda *_: 5)
+    race = Race(tuple(ways), (0.0,), seeds, 2)
+    with RunStore.take(folder) if folder.exists() else RunStore.create(folder, CONFIG) as store:
+        try:
+            return retrain_child(family, race, bundle, RECIPE, store, lambda _: None)
+        except DivergedError:
+            store.write_json("trained.json", trained)
+            raise
+
+
+def test_a_finalist_that_diverges_loses(tmp_path: Path) -> None:
+    found = unsteady(tmp_path / "run", bad="always", good="never", worse="in testing")
+    assert found.architecture == "good"
+    assert [one["valid_loss"] is None for one in found.results] == [True, False, True]
+    assert set(found.results[0]["test"]) == set()
+    assert all(map(math.isfinite, found.test.values()))
+    _, metadata = RunStore.open(tmp_path / "run").read_weights("model.safetensors")
+    assert metadata["architecture"] == "good"
+
+
+def test_the_mean_is_over_the_seeds_that_have_not_diverged(tmp_path: Path) -> None:
+    found = unsteady(tmp_path / "run", (3, 4, 5), one="seed 4")
+    assert [one["valid_loss"] is None for one in found.results] == [False, True, False]
+    for name in found.test:
+        values = [found.results[k]["test"][name] for k in (0, 2)]
+        assert found.test[name] == pytest.approx(np.mean(values))
+
+
+def test_where_all_diverge_nothing_is_kept_but_that(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    for attempt in ("first", "again"):
+        with pytest.raises(DivergedError, match="smaller learning rate"):
+            unsteady(folder, (3, 4), bad="always", worse="in testing")
+        trained = json.loads((folder / "trained.json").read_text())
+        assert trained == ([["bad", 3], ["worse", 3]] if attempt == "first" else [])
+    names = {path.name for path in folder.iterdir()}
+    own = {".lock", "digests.json"}
+    assert names == {"config.json", "retrain.json", "timing.json", "trained.json", *own}
+
+
+def test_a_smaller_limit_whose_network_diverges_is_left_out(tmp_path: Path) -> None:
+    bundle = bundle_of()
+    width = bundle.train.inputs.shape[1]
+    family: Any = SimpleNamespace(
+        child=lambda text, **_: Unsteady(width, text), short=str, cost=lambda *_: 5
+    )
+    store = RunStore.create(tmp_path / "run", CONFIG)
+    ladder = [{"limit": 20, "architecture": "always"}, {"limit": 10, "architecture": "never"}]
+    race = Race(("never",), (0.0,), (3,), 2)
+    rows = train_rungs(family, ladder, race, bundle, RECIPE, store, lambda _: None)
+    assert [row["limit"] for row in rows] == [10]

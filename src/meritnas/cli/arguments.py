@@ -10,6 +10,7 @@ import typer
 
 from meritnas.cli.help_text import help_text, switch
 from meritnas.cli.newer_version import tell_newer_version
+from meritnas.settings.reading import MAX_UNPACKED_MB
 
 _RUN = "Run"
 
@@ -28,6 +29,15 @@ Run = Annotated[
 ]
 SkipBadRows = Annotated[
     bool, switch("--skip-bad-rows", "Leave out rows of a file with too many fields.")
+]
+MaxUnpackedMb = Annotated[
+    int,
+    typer.Option(
+        help=help_text("Most megabytes that a packed file may unpack to.", str(MAX_UNPACKED_MB)),
+        metavar="N",
+        min=1,
+        show_default=False,
+    ),
 ]
 Target = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column to predict.")]
 Out = Annotated[

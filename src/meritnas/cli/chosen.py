@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from meritnas.data.files.plain_file import given_path, read_plain_file
 from meritnas.errors import UsageError
 
 COMPLETE = "_MERITNAS_COMPLETE"
@@ -61,10 +62,9 @@ def words_to_complete() -> list[str] | None:
 
 def read_config(path: Path) -> dict[str, Any]:
     """A config file: TOML with the settings of a search."""
+    content = read_plain_file(given_path(path))
     try:
-        return tomllib.loads(path.expanduser().read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+        return tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is no TOML file ({error}); see --print-config for one") from error
 

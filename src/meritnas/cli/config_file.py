@@ -12,7 +12,6 @@ from meritnas.cli.request import Asked, simple_settings
 from meritnas.errors import UsageError
 from meritnas.settings.fields import Setting, settings_of
 from meritnas.settings.limits import Limits
-from meritnas.wording import visible
 
 
 def config_text(asked: Asked) -> str:
@@ -74,6 +73,9 @@ def _text(written: str) -> str:
     """JSON as TOML has it, and as a terminal may be given it: control characters as escapes."""
     if any(0xD800 <= ord(letter) < 0xE000 for letter in written):
         raise UsageError(f"a config file has no way to write {written!r}: halves of characters")
-    return "".join(
-        letter if visible(letter) == letter else f"\\u{ord(letter):04x}" for letter in written
-    )
+    return "".join(letter if letter.isprintable() else _escape(letter) for letter in written)
+
+
+def _escape(letter: str) -> str:
+    number = ord(letter)
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

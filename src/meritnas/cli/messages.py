@@ -7,22 +7,25 @@ from pathlib import Path
 
 import typer
 
-from meritnas.wording import visible
+from meritnas.wording import shortened, visible_line
+
+_LONGEST = 2_000
+"""Letters of an error: what a file holds may be of any length."""
 
 
 def say(text: str) -> None:
     """A line for people; standard output is kept for results."""
-    typer.echo(visible(text), err=True)
+    typer.echo(visible_line(text), err=True)
 
 
 def tell(text: str) -> None:
     """A line of a result, for people; programs ask for JSON."""
-    typer.echo(visible(text))
+    typer.echo(visible_line(text))
 
 
 def say_error(text: str) -> None:
-    """What went wrong, on one line."""
-    say("error: " + " ".join(text.split()))
+    """What went wrong, on one line, of which the end has the way out."""
+    say("error: " + shortened(" ".join(text.split()), _LONGEST))
 
 
 def resume_command(run: Path | str) -> str:

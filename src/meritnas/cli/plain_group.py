@@ -8,7 +8,7 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-from meritnas.wording import visible
+from meritnas.wording import visible_line
 
 
 class PlainGroup(TyperGroup):
@@ -32,5 +32,5 @@ def _seen() -> Iterator[None]:
     except Exception as error:
         message = getattr(error, "message", None)  # of Typer's errors, which it prints
         if isinstance(message, str):
-            error.message = visible(message)  # type: ignore[attr-defined]
+            error.message = visible_line(message)  # type: ignore[attr-defined]
         raise

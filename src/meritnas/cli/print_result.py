@@ -13,6 +13,7 @@ from rich.console import Console
 from meritnas.cli.messages import predict_command, tell
 from meritnas.report.terminal.pareto_table import pareto_table
 from meritnas.report.terminal.summary import kind_of_data, summary_table
+from meritnas.store.run_store import RunStore
 
 
 def print_result(summary: Mapping[str, Any], *, as_json: bool) -> None:
@@ -20,7 +21,7 @@ def print_result(summary: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(summary))
         return
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     console.print(summary_table(summary))
     rows = summary.get("pareto")
     if rows:
@@ -34,5 +35,6 @@ def print_result(summary: Mapping[str, Any], *, as_json: bool) -> None:
     if page.is_file():
         tell(f"look at it: {page}")
     kind = kind_of_data(summary)
-    command = predict_command(summary["run"], kind.predict_with)
+    location = RunStore.open(Path(summary["run"])).config["data"].get("location")
+    command = predict_command(summary["run"], kind.predict_with(location))
     tell(f"{'let it write' if kind.writes else 'predict'} with: {command}")

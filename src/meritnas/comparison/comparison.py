@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from meritnas.api import Given, is_complete, nobody, resume, search, search_request
+from meritnas.data.files.plain_file import given_path
 from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.families.family import Family
 from meritnas.plugins import is_own
@@ -209,7 +210,7 @@ def _compare_in(
 
 def _remember(folder: Path, data: Any, target: str | None, asked: Mapping[str, Any]) -> None:
     """Keep what was asked for, or check that it is the same as before."""
-    where = str(Path(data).expanduser().resolve()) if _is_path(data) else None
+    where = str(given_path(data).resolve()) if _is_path(data) else None
     remembered = {
         "data": str(data) if where is None and isinstance(data, str) else where,
         "target": target,
@@ -242,7 +243,7 @@ def _read_plan(plan: Path) -> Any:
 
 
 def _is_path(data: Any) -> bool:
-    return isinstance(data, Path) or (isinstance(data, str) and Path(data).expanduser().exists())
+    return isinstance(data, Path) or (isinstance(data, str) and given_path(data).exists())
 
 
 def _own_names(space: Any, reading: Any) -> frozenset[str]:

@@ -14,6 +14,17 @@ BUNDLED: tuple[str, ...] = ("digits", "breast_cancer", "wine", "diabetes")
 BUNDLED_IMAGES: tuple[str, ...] = ("mnist5k", "digits")
 """Bundled images; `digits` is a table where nobody asks for images."""
 
+_ALL = tuple(dict.fromkeys((*BUNDLED, *BUNDLED_IMAGES)))
+
+
+def bundled_names(near: str) -> str:
+    """Returns the names of all that is bundled, for errors: the closest one, and what there is."""
+    images = [name for name in BUNDLED_IMAGES if name not in BUNDLED]
+    return (
+        f"{did_you_mean(near, _ALL)} bundled: {', '.join(BUNDLED)}, and the images "
+        f"{', '.join(images)}"
+    )
+
 
 def load_bundled(name: str) -> tuple[pd.DataFrame, str]:
     """Loads a data set that comes with scikit-learn; nothing is downloaded.

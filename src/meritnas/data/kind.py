@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from meritnas.settings.reading import MAX_UNPACKED_MB
+
 if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor, nn
@@ -132,8 +134,6 @@ class DataKind(Protocol):
     """In messages: `this is a table`, `these are images`, ..."""
     rows: str
     """What is counted: `rows`, `images`, `words`, `samples`."""
-    predict_with: str
-    """What follows `meritnas predict RUN`, for example."""
     writes: bool = False
     """Whether its networks write on, instead of answering."""
     has_parts: bool = False
@@ -155,6 +155,10 @@ class DataKind(Protocol):
     least_judged_rows: int
     """Architectures are judged on at least so many rows; more cost little more here."""
 
+    def predict_with(self, location: str | None) -> str:
+        """What follows `meritnas predict RUN`, for example, of a run that was made on this file."""
+        ...
+
     def recognises(self, data: Any) -> bool:
         """Whether data is of this kind by its looks alone."""
         del data
@@ -168,13 +172,14 @@ class DataKind(Protocol):
         """The data, checked."""
         ...
 
-    def load_again(self, data: Any, kept: Mapping[str, Any], run: str) -> Source:
+    def load_again(self, data: Any, kept: Mapping[str, Any], run: str, reading: Any) -> Source:
         """The data of a run, by what `remembered` kept; an error names the run's folder.
 
         Args:
             data: where it is, or what is in memory.
             kept: the run's `data` of config.json.
             run: its folder.
+            reading: how it was read.
         """
         ...
 
@@ -230,7 +235,9 @@ class DataKind(Protocol):
         """New data in memory as a network reads it."""
         ...
 
-    def read_new(self, file: str, encoder: Any, task: Task) -> NewRows:
+    def read_new(
+        self, file: str, encoder: Any, task: Task, max_unpacked_mb: int = MAX_UNPACKED_MB
+    ) -> NewRows:
         """A new file to answer for."""
         ...
 

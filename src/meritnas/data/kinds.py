@@ -84,13 +84,14 @@ def refuse_foreign(kind: DataKind, asked: Mapping[str, Any]) -> None:
             )
 
 
-def load_again(kept: Mapping[str, Any], data: Any | None, run: str) -> Source:
+def load_again(kept: Mapping[str, Any], data: Any | None, run: str, reading: Any = None) -> Source:
     """The data of a run, as it was then.
 
     Args:
         kept: the run's `data` of config.json.
         data: what the run was started with, if that was in memory.
         run: its folder, for messages.
+        reading: how it was read; None for as usual.
 
     Raises:
         UsageError: The data must be given, or other data was.
@@ -99,7 +100,8 @@ def load_again(kept: Mapping[str, Any], data: Any | None, run: str) -> Source:
     given = kept["location"] if data is None else data
     if given is None:
         raise UsageError(f"run {run} was started with data in memory; give it again: data=...")
-    source = kind_named(kept.get("kind", TABLES.name)).load_again(given, kept, run)
+    kind = kind_named(kept.get("kind", TABLES.name))
+    source = kind.load_again(given, kept, run, reading or kind.reading())
     if source.fingerprint != kept["fingerprint"]:
         raise DataError(
             f"{source.name} has changed since run {run} was started, so it cannot go "

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from meritnas.data.columns.as_numbers import parse_numbers
+from meritnas.data.columns.far_values import find_far_values
 from meritnas.errors import DataError
 from meritnas.wording import listed
 
@@ -99,9 +101,10 @@ def target_numbers(values: pd.Series) -> np.ndarray:
     Raises:
         DataError: A value is not a number, missing, or infinite.
     """
-    numeric = types.is_numeric_dtype(values.dtype)
-    parsed = values if numeric else pd.to_numeric(values.astype(object), errors="coerce")
-    numbers = parsed.to_numpy(dtype=np.float64, na_value=np.nan)
+    if types.is_numeric_dtype(values.dtype):
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        numbers = parse_numbers(values.astype(object))
     # A network computes in float32; NaN compares as not within.
     finite = np.abs(numbers) <= np.finfo(np.float32).max
     if not finite.all():
@@ -111,6 +114,24 @@ def target_numbers(values: pd.Series) -> np.ndarray:
             "which is infinite, too large or no number; correct or drop these rows"
         )
     return numbers
+
+
+def check_target_numbers(numbers: np.ndarray, name: str) -> None:
+    """Complains about a fill value in a target to be predicted as a number.
+
+    Raises:
+        DataError: Some are far beyond all others (see `find_far_values`).
+    """
+    far = find_far_values(numbers)
+    if far is None:
+        return
+    rows = np.flatnonzero(far.are(numbers)) + 1
+    where = f"row {rows[0]}" if len(rows) == 1 else f"{len(rows):,} rows ({listed(rows, most=5)})"
+    raise DataError(
+        f"the target '{name}' holds {far.example:g} in {where}, counted from 1, while the others "
+        f"are at most {far.others:g}; such a number usually stands for a missing one, correct or "
+        "drop these rows"
+    )
 
 
 def _check_types(labels: list[object], name: str) -> None:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from meritnas.data.labels import Label, find_classes, is_classification, target_numbers
+from meritnas.data.labels import (
+    Label,
+    check_target_numbers,
+    find_classes,
+    is_classification,
+    target_numbers,
+)
 from meritnas.data.multilabel import (
     BETWEEN,
     LABEL_THRESHOLD,
@@ -25,6 +31,9 @@ from meritnas.wording import listed
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+_FARTHEST = 1e15
+"""Standard deviations from the mean that a network may miss: squares are still float32."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +105,7 @@ class Task:
                 f"the target '{name}' has the one value {numbers[0]:g} in all rows; "
                 "there is nothing to learn, name another column"
             )
+        check_target_numbers(numbers, name)
         train = numbers[train_rows]
         scale = float(train.std())
         return cls("regression", name, (), float(train.mean()), scale if scale > 0 else 1.0)
@@ -136,6 +146,7 @@ class Task:
             return self._label_codes(values)
         if self.kind == "regression":
             numbers = (target_numbers(values) - self.mean) / self.scale
+            self._check_reach(numbers)
             return numbers.astype(np.float32)
         known = pd.Index(self.classes, dtype=object)
         codes = known.get_indexer(pd.Index(values.astype(object), dtype=object))
@@ -146,6 +157,17 @@ class Task:
                 f"correct or drop these rows; classes: {listed(self.classes)}"
             )
         return codes.astype(np.float32 if self.kind == "binary" else np.int64)
+
+    def _check_reach(self, scaled: np.ndarray) -> None:
+        """Complains about an answer that is too far from those of the train rows to be compared."""
+        far = np.abs(scaled) > _FARTHEST
+        if far.any():
+            answer = scaled[far][0] * self.scale + self.mean
+            raise DataError(
+                f"the target '{self.target}' holds {answer:g} in {int(far.sum()):,} rows, more "
+                f"than {_FARTHEST:g} standard deviations from the mean of the train rows, "
+                f"{self.mean:g}; correct or drop these rows"
+            )
 
     def _label_codes(self, values: pd.Series | pd.DataFrame) -> np.ndarray:
         if isinstance(values, pd.Series):
@@ -266,12 +288,13 @@ class Task:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Task:
-        """Returns the task that `to_json` gave, labels of the same types."""
-        return cls(
-            value["kind"],
-            value["target"],
-            tuple(value["classes"]),
-            value["mean"],
-            value["scale"],
-            value.get("words", 0),
-        )
+        """Returns the task that `to_json` gave, labels of the same types.
+
+        Raises:
+            ValueError: It has fewer classes than such a task has.
+        """
+        kind, classes = value["kind"], tuple(value["classes"])
+        if len(classes) < {"binary": 2, "multiclass": 2, "multilabel": 1}.get(kind, 0):
+            raise ValueError(f"a {kind} task has more classes than {len(classes)}")
+        words = value.get("words", 0)
+        return cls(kind, value["target"], classes, value["mean"], value["scale"], words)

@@ -71,8 +71,16 @@ class Record:
             price: what the leader costs and may cost.
             feasible: what a draw by the beliefs may miss.
             short: the leader in a few words.
+
+        Raises:
+            DivergedError: A loss, a belief or what it is based on is no finite number.
         """
-        beliefs, leader = strategy.beliefs(), strategy.leader()
+        beliefs = strategy.beliefs()
+        means = {name: float(np.mean(values)) for name, values in self._values.items()}
+        loss = float(np.mean([float(loss) for loss in self._losses])) if self._losses else None
+        if not np.isfinite(np.concatenate([[loss or 0.0, *means.values()], *beliefs])).all():
+            raise DivergedError
+        leader = strategy.leader()
         event: dict[str, Any] = {
             "kind": "search",
             "step": clock.step + 1,
@@ -85,16 +93,12 @@ class Record:
             "entropy": round(_entropy(beliefs), 6),
             "beliefs": [[round(float(p), 5) for p in row] for row in beliefs],
         }
-        if self._losses:
-            losses = [float(loss) for loss in self._losses]
-            event["train_loss"] = float(np.mean(losses))
-            if not np.isfinite(event["train_loss"]):
-                raise DivergedError
+        if loss is not None:
+            event["train_loss"] = loss
         chance = 0.0 if feasible is None else _chance(beliefs, feasible)
         if chance > 0:  # weights of operations alone, as on DARTS' edges, are no law of networks
             event["feasible_probability"] = chance
-        for name, values in self._values.items():
-            event[name] = float(np.mean(values))
+        event |= means
         self._losses.clear()
         self._values.clear()
         return event

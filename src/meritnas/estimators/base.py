@@ -22,6 +22,7 @@ from meritnas.data.kinds import kind_named
 from meritnas.errors import DataError, UsageError, told
 from meritnas.estimators.progress import Lines
 from meritnas.families.catalogue import space_spec
+from meritnas.prediction.answered import check_answered
 from meritnas.prediction.predictor import Predictor, load_predictor
 from meritnas.prepare.config import make_config
 from meritnas.prepare.settle import settle
@@ -191,6 +192,12 @@ class SearchEstimator(BaseEstimator):
                 raise DataError(f"{name} must be from 0 to below 1, got {share}")
 
     def _outputs_of(self, inputs: torch.Tensor) -> torch.Tensor:
-        """What `module_` says; in double precision an answer does not depend on those beside it."""
+        """What `module_` says; in double precision an answer does not depend on those beside it.
+
+        Raises:
+            DataError: It is no finite number for a row.
+        """
         module = copy.deepcopy(self.module_).double()
-        return outputs_of(module, inputs.double())
+        outputs = outputs_of(module, inputs.double())
+        check_answered(outputs)
+        return outputs

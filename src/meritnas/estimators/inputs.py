@@ -37,8 +37,10 @@ def as_frame(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFrame:
     )
     names = [f"x{i}" for i in range(array.shape[1])]
     if sparse.issparse(array):
-        # Networks take dense rows; single precision is what they compute in.
-        return pd.DataFrame(array.astype(np.float32).toarray(), columns=names)
+        # Networks take dense rows; single precision is what they compute in, if it can hold them.
+        single = not (np.abs(array.data) > np.finfo(np.float32).max).any()
+        kind = np.float32 if single else np.float64
+        return pd.DataFrame(array.astype(kind).toarray(), columns=names)
     frame = pd.DataFrame(array, columns=names)
     return frame.infer_objects() if array.dtype == object else frame
 

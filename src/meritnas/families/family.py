@@ -151,6 +151,11 @@ class Family(ABC):
         """The architecture that people write as `text`."""
         return self.space.parse(text)
 
+    def sees(self, architecture: Architecture | str) -> bool:
+        """Whether what a network says depends on what it reads: some cells pass nothing on."""
+        del architecture
+        return True
+
     def random(self, seed: int | np.random.Generator) -> Architecture:
         """One architecture, every one equally likely."""
         return self.space.random(seed)

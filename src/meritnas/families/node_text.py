@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from meritnas.errors import SpaceError
+from meritnas.wording import shortened
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class NodeText:
     def parse(self, text: str) -> tuple[str, ...]:
         """The operations by edge."""
         example = self.format((self.example,) * len(self.edges))
-        wrong = SpaceError(f"'{text}' is no {self.kind}, which is written like {example}")
+        shown = shortened(text, 300)
+        wrong = SpaceError(f"'{shown}' is no {self.kind}, which is written like {example}")
         found: dict[tuple[int, str], str] = {}
         for number, part in enumerate(text.strip().split("+"), start=1):
             for edge in part.strip().strip("|").split("|"):

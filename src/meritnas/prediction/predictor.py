@@ -17,6 +17,7 @@ from meritnas.data.kinds import kind_of
 from meritnas.data.task import Task
 from meritnas.errors import StoreError, UsageError
 from meritnas.plugins import Trust, Trusted
+from meritnas.prediction.answered import check_answered, unanswered
 from meritnas.prepare.config import read_settings
 from meritnas.prepare.family import make_family
 from meritnas.prepare.preprocessing import read_preprocessing
@@ -51,20 +52,37 @@ class Predictor:
         return outputs_of(self.module, kind_of(self.encoder).new_inputs(self.encoder, data))
 
     def predict(self, data: NewData) -> np.ndarray:
-        """Labels, or numbers on the target's own scale, [n]."""
-        return self.task.labels(self.outputs(data))
+        """Labels, or numbers on the target's own scale, [n].
+
+        Raises:
+            DataError: The network's outputs for a row are no finite numbers.
+        """
+        outputs = self.outputs(data)
+        check_answered(outputs)
+        return self.task.labels(outputs)
 
     def table(self, data: NewData) -> pd.DataFrame:
-        """Predictions as a table: the answer, and for classes the probability of each."""
-        return self.answers(self.outputs(data))
+        """Predictions as a table: the answer, and for classes the probability of each.
+
+        Raises:
+            DataError: The network's outputs for a row are no finite numbers.
+        """
+        outputs = self.outputs(data)
+        check_answered(outputs)
+        return self.answers(outputs)
 
     def answers(self, outputs: torch.Tensor) -> pd.DataFrame:
-        """The table of what the network said."""
+        """The table of what the network said, with nothing in rows that are `unanswered`."""
         columns = {f"predicted_{self.task.target}": self.task.labels(outputs)}
         if self.task.kind != "regression":
             chances = self.task.probabilities(outputs).numpy()
             for label, column in zip(self.task.classes, chances.T, strict=True):
                 columns[f"probability_{label}"] = column
+        lacking = unanswered(outputs)
+        for name, column in columns.items() if len(lacking) else ():
+            kept = column.astype(column.dtype if column.dtype.kind == "f" else object)
+            kept[lacking] = None
+            columns[name] = kept
         return pd.DataFrame(columns)
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from meritnas.data.texts.encoder import TextEncoder
-from meritnas.errors import UsageError, whole_number
+from meritnas.errors import DataError, UsageError, whole_number
 from meritnas.prediction.predictor import Predictor
 from meritnas.settings.checks import check_arguments
 from meritnas.training.train import Remembers
@@ -55,6 +55,11 @@ def write_text(
 
 
 def _draw(scores: Tensor, temperature: float, rng: np.random.Generator) -> int:
+    if not scores.isfinite().all():
+        raise DataError(
+            "the network's scores of the next word are no finite numbers, so that it cannot go on; "
+            "train it anew with a smaller learning rate"
+        )
     known = scores.double().numpy().copy()
     known[0] = -np.inf
     if temperature == 0:

@@ -10,6 +10,7 @@ import numpy as np
 
 from meritnas.data.bundle import Bundle, Outline
 from meritnas.data.kind import DataKind
+from meritnas.errors import DivergedError
 from meritnas.families.family import Family
 from meritnas.prepare.family import make_family
 from meritnas.prepare.memory import check_networks
@@ -29,11 +30,12 @@ class Encoding:
 
     Attributes:
         name: `standard` or `quantile`.
-        losses: validation loss of a short training with each; empty where none was tried.
+        losses: validation loss of a short training with each, None where that diverged; empty
+            where none was tried.
     """
 
     name: str
-    losses: Mapping[str, float]
+    losses: Mapping[str, float | None]
 
     @property
     def note(self) -> str:
@@ -41,7 +43,7 @@ class Encoding:
         if not self.losses:
             return ""
         others = [
-            f"{loss:.4g} with {name} scaling"
+            f"{'none, it diverged,' if loss is None else f'{loss:.4g}'} with {name} scaling"
             for name, loss in self.losses.items()
             if name != self.name
         ]
@@ -85,7 +87,10 @@ def choose_encoding(
     """The encoding that a user asked for, or what the validation rows favour.
 
     A feasible network of middling size is trained for some hundred steps with each, on at most
-    20,000 of the training rows.
+    20,000 of the training rows. Where training diverges with one, the other is taken.
+
+    Raises:
+        DivergedError: It does with all of them.
     """
     tried = kind.encodings(settings.reading, outline)
     if len(tried) == 1:
@@ -98,14 +103,20 @@ def choose_encoding(
 
     none = split.test[:0]
     small = replace(split, train=some(split.train), valid=some(split.valid), test=none)
-    losses: dict[str, float] = {}
+    losses: dict[str, float | None] = {}
     for encoding in tried:
         part = replace(outline, split=small)
         bundle, family = encode(settings, kind, source, part, encoding)
         if not bundle.encoder.scalable:
             return Encoding(tried[0], {})
-        losses[encoding] = _trial_loss(settings, bundle, family)
-    return Encoding(min(tried, key=lambda name: losses[name]), losses)
+        try:
+            losses[encoding] = _trial_loss(settings, bundle, family)
+        except DivergedError:
+            losses[encoding] = None
+    finite = {name: loss for name, loss in losses.items() if loss is not None}
+    if not finite:
+        raise DivergedError
+    return Encoding(min(finite, key=lambda name: finite[name]), losses)
 
 
 def _trial_loss(settings: SearchSettings, bundle: Bundle[Any], family: Family) -> float:

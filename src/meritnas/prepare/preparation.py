@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from meritnas.data.bundle import Bundle, Outline
 from meritnas.data.kind import DataKind, Source
 from meritnas.data.kinds import load_again
-from meritnas.errors import DataError, UsageError
+from meritnas.errors import DataError, StoreError, UsageError
 from meritnas.families.family import Family
 from meritnas.families.latency import terms_from_json, terms_to_json
 from meritnas.prepare.config import kind_of_run
@@ -18,6 +19,7 @@ from meritnas.prepare.memory import check_weights
 from meritnas.prepare.preprocessing import read_preprocessing
 from meritnas.settings.preset import Facts
 from meritnas.settings.settings import SearchSettings
+from meritnas.store.run_folder import RESTORE
 from meritnas.store.run_store import RunStore
 
 
@@ -91,8 +93,8 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: Any) -> Prepa
         data: what the run was given in memory; None for data that is elsewhere.
     """
     kind = store.decode("config.json", kind_of_run)
-    kept = store.decode("config.json", lambda config: dict(config["data"]))
-    source = load_again(kept, data, str(store.folder))
+    kept = store.decode("config.json", _kept_data)
+    source = load_again(kept, data, str(store.folder), settings.reading)
     outline = kind.outline(source, settings.reading, settings.seed)
     if not store.has("preprocessing.json"):  # killed between the first two files of a run
         found = prepare(settings, kind, source, outline)
@@ -113,6 +115,21 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: Any) -> Prepa
     facts = kind.facts(source, outline, settings.reading)
     notes = (*source.notes, *outline.notes)
     return Preparation(kind, source.name, bundle, family, encoding, facts, notes)
+
+
+class _Kept(dict[str, Any]):
+    """What a run says about its data; what it lacks is damage."""
+
+    def __missing__(self, key: str) -> Any:
+        raise StoreError(f"the run's config.json is damaged (its data lack '{key}'); {RESTORE}")
+
+
+def _kept_data(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What a config.json says about the data, which must be enough to find it again."""
+    found = _Kept(config["data"])
+    if not isinstance(found["location"], str | None) or not isinstance(found["fingerprint"], str):
+        raise TypeError("the data's location and fingerprint must be texts")
+    return found
 
 
 def _check_limits(settings: SearchSettings, kind: DataKind, family: Family) -> None:

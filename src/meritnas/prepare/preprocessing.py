@@ -8,6 +8,7 @@ from typing import Any
 from meritnas.data.kind import Encoder
 from meritnas.data.kinds import encoder_from_json
 from meritnas.data.task import Task
+from meritnas.prepare.typed_fields import check_types
 from meritnas.store.run_store import RunStore
 
 
@@ -21,4 +22,7 @@ def read_preprocessing(store: RunStore) -> tuple[Encoder, Task]:
 
 def preprocessing_of(found: Mapping[str, Any]) -> tuple[Encoder, Task]:
     """The encoder and the task in a preprocessing.json."""
-    return encoder_from_json(found["encoder"]), Task.from_json(found["task"])
+    encoder, task = encoder_from_json(found["encoder"]), Task.from_json(found["task"])
+    check_types(encoder)
+    check_types(task)
+    return encoder, task

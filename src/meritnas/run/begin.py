@@ -11,13 +11,14 @@ import pandas as pd
 
 from meritnas.data.kind import DataKind
 from meritnas.data.kinds import recognise
-from meritnas.errors import UsageError, told
+from meritnas.errors import SpaceError, UsageError, told
 from meritnas.families.catalogue import space_spec
 from meritnas.families.family import Family
 from meritnas.prepare.config import make_config
 from meritnas.prepare.settle import settle
 from meritnas.run.job import Job
 from meritnas.settings.request import Request
+from meritnas.space.architecture import Architecture
 
 
 def begin(
@@ -61,6 +62,21 @@ def check_family(given: Family, job: Job) -> None:
             f"the space {given} does not fit the data, which need {job.ground.family}; build it "
             "with the inputs and outputs of the data"
         )
+
+
+def given_architecture(family: Family, text: str) -> Architecture:
+    """The architecture that a user wants to be trained.
+
+    Raises:
+        SpaceError: It is none of this space, or says the same whatever it reads.
+    """
+    found = family.parse(text)
+    if not family.sees(found):
+        raise SpaceError(
+            f"nothing of what comes in reaches the output of {found}; put another operation than "
+            "none on the edges of a way through it"
+        )
+    return found
 
 
 def checked_reading(reading: Any, kind: DataKind) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from meritnas.prepare.ground import Ground, make_ground
 from meritnas.prepare.memory import check_networks
 from meritnas.prepare.preparation import Preparation, prepare, prepare_again
 from meritnas.prepare.settle import check_device, usual_epochs
+from meritnas.prepare.typed_fields import check_types
 from meritnas.run.summary import result_of_race
 from meritnas.run.timed_race import planned_race, seconds_left
 from meritnas.settings.settings import SearchSettings
@@ -283,14 +284,17 @@ def _train(
     """
     family, recipe, bundle = job.ground.family, job.settings.alone, job.bundle
     with limited_threads(job.settings.threads):
-        found = store.read_json("architecture.json", "seconds", "ladder")
+        found = store.decode("architecture.json", _kept_choice)
         ladder = found["ladder"]
         own = left * race.share(len(ladder))
         reserves = favourites_of(store) if left < math.inf else ()
         trained = retrain_child(family, race, bundle, recipe, place, listen, own, reserves)
         left = left - trained.seconds
         rows = train_rungs(family, ladder, race, bundle, recipe, place, listen, left)
-    place.write_json("result.json", result_of_race(job, store, trained, rows, found))
+    result, notes = result_of_race(job, store, trained, rows, found)
+    place.write_json("result.json", result)
+    for text in notes:
+        listen({"kind": "note", "text": text})
 
 
 def _kept_search(job: Job, store: RunStore) -> Search:
@@ -312,7 +316,22 @@ def _kept_search(job: Job, store: RunStore) -> Search:
 
 
 def _kept_plan(store: RunStore) -> Plan:
-    return store.decode("plan.json", lambda plan: Plan(**plan["search"]))
+    return store.decode("plan.json", _plan_in)
+
+
+def _plan_in(found: Mapping[str, Any]) -> Plan:
+    plan = Plan(**found["search"])
+    check_types(plan)
+    return plan
+
+
+def _kept_choice(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What architecture.json says, which must be enough to train what was found."""
+    ladder = [
+        {"limit": int(rung["limit"]), "architecture": str(rung["architecture"])}
+        for rung in found["ladder"]
+    ]
+    return {**found, "seconds": float(found["seconds"]), "ladder": ladder}
 
 
 def _write_plan(job: Job, store: RunStore, search: Search, planning: float) -> None:

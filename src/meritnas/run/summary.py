@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from meritnas.families.latency import microseconds
+from meritnas.run.outcome import outcome_notes
 from meritnas.run.timed_race import planning_seconds
 from meritnas.store.run_store import RunStore
 from meritnas.training.retrain import Retrained
@@ -24,8 +25,8 @@ def result_of_race(
     trained: Retrained,
     rows: Sequence[dict[str, Any]],
     found: Mapping[str, Any],
-) -> dict[str, Any]:
-    """What result.json says after a race.
+) -> tuple[dict[str, Any], list[str]]:
+    """What result.json says after a race, and what there is to note about it, a sentence each.
 
     Args:
         job: the run's.
@@ -34,11 +35,13 @@ def result_of_race(
         rows: of networks for smaller limits.
         found: architecture.json.
     """
+    notes = outcome_notes(job.bundle, trained, found["ladder"], rows)
     summary = _summary(job, store, trained, found)
+    summary["notes"] += notes
     if rows:
         top = point(job.ground.family, job.settings.limits.get("params"), trained, "")
         summary["pareto"] = mark_best([top, *rows])
-    return summary
+    return summary, notes
 
 
 def _summary(

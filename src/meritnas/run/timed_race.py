@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from meritnas.errors import DivergedError
 from meritnas.prepare.settle import usual_epochs
 from meritnas.store.run_store import RunStore
 from meritnas.training.race import Race, timed_race
@@ -31,7 +33,7 @@ def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race
     race = job.race(favourites[: settings.finalists], settings.retrain_seeds, 1)
     if settings.retrain_epochs is not None:
         return replace(race, epochs=settings.retrain_epochs)
-    plan = store.read_json("plan.json")
+    plan = store.read_json("plan.json", "search")
     if "race" not in plan:
         rungs = len(store.read_json("architecture.json", "ladder")["ladder"])
         begun, left = time.perf_counter(), seconds_left(job, store)
@@ -58,7 +60,7 @@ def planning_seconds(store: RunStore) -> float:
     """Seconds that went into finding out how much time allows."""
     if not store.has("plan.json"):  # a given network
         return 0.0
-    return float(store.read_json("plan.json").get("planning", 0.0))
+    return store.decode("plan.json", lambda plan: float(plan.get("planning", 0.0)))
 
 
 def _seconds_an_epoch(job: Job, race: Race, left: float) -> float:
@@ -83,5 +85,6 @@ def _seconds_for(job: Job, epochs: int, race: Race, share: float) -> float:
     module = job.ground.family.child(
         race.finalists[0], dropout=race.dropouts[-1], auxiliary=recipe.auxiliary > 0
     ).to(job.settings.device)
-    train_child(module, train, valid, task.loss, recipe, epochs, 0)
+    with suppress(DivergedError):  # the race finds out whether all do
+        train_child(module, train, valid, task.loss, recipe, epochs, 0)
     return time.perf_counter() - begun

@@ -81,7 +81,9 @@ def _settings_of(owner: Any) -> tuple[Setting, ...]:
     if is_dataclass(owner):
         return tuple(
             _setting(f.name, hints[f.name], _default(f), lines, f.metadata)
-            for f in fields(owner)
+            for f in sorted(
+                fields(owner), key=lambda f: f.kw_only is True
+            )  # as the constructor has them
             if f.init
         )
     return tuple(

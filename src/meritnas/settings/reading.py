@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from meritnas.settings.checks import check_fields
+from meritnas.settings.fields import shown
 from meritnas.settings.recipe import TrainRecipe
+
+MAX_UNPACKED_MB = 4_000
+"""More than the usual sets of images come to, and less than the memory of most machines.
+
+A share of the memory would be another number on every machine, and so would be what is refused.
+"""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a user decides about data."""
+    """What a user decides about data.
+
+    Attributes:
+        max_unpacked_mb: Most megabytes that a packed file may unpack to.
+    """
+
+    max_unpacked_mb: int = field(
+        default=MAX_UNPACKED_MB, kw_only=True, metadata=shown(least=1, most=10**9)
+    )
 
     def __post_init__(self) -> None:
         """Complain about what is not of its type, or beyond its bounds."""

@@ -140,9 +140,9 @@ def _beside(path: Path, content: Content) -> Iterator[Path]:
     It is locked as long, so that nobody takes it for something that a killed process left.
     """
     check_regular(path)
-    descriptor, beside = _new_partial(path)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
+    beside = path.with_name(_stem(path.name) + secrets.token_hex(8))
+    try:  # from before it is made: an interruption may come at any moment
+        with os.fdopen(_made_and_locked(beside), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -153,14 +153,14 @@ def _beside(path: Path, content: Content) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
-def _new_partial(path: Path) -> tuple[int, Path]:
+def _made_and_locked(beside: Path) -> int:
+    """A new file that nobody takes for a killed process', open to write."""
     while True:
-        beside = path.with_name(_stem(path.name) + secrets.token_hex(4))
         descriptor = os.open(beside, _NEW, 0o666)
-        # Before it was locked, somebody may have taken it for a killed process' and removed it.
         if try_lock(descriptor) and os.fstat(descriptor).st_nlink:
-            return descriptor, beside
-        os.close(descriptor)
+            return descriptor
+        os.close(descriptor)  # before it was locked, somebody did, and removed it
+        beside.unlink(missing_ok=True)
 
 
 def _stem(name: str) -> str:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from meritnas.data.bundle import Part
 from meritnas.data.multilabel import LABEL_THRESHOLD
 from meritnas.data.task import Task
+from meritnas.errors import DivergedError
 from meritnas.training.train import loss_on, outputs_of
 
 _LARGEST_LOSS = 500.0
@@ -28,7 +29,12 @@ def score(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
     Returns:
         Two classes: accuracy, balanced_error, log_loss, roc_auc. More classes: the same without
         roc_auc. Regression: r2, rmse. Several labels: f1_weighted, f1_macro, log_loss.
+
+    Raises:
+        DivergedError: An output is not finite, so that there is no score.
     """
+    if not outputs.isfinite().all():
+        raise DivergedError("the network's outputs are no finite numbers")
     truth = target.cpu().numpy()
     if task.kind == "regression":
         found = outputs[:, 0].cpu().numpy().astype(np.float64)
@@ -56,6 +62,8 @@ def scores_on(module: nn.Module, task: Task, part: Part) -> dict[str, float]:
     """How good a network is on a part; of a language model its perplexity and log_loss."""
     if task.kind == "language":
         loss = loss_on(module, part, task.loss)
+        if not math.isfinite(loss):
+            raise DivergedError
         return {"perplexity": math.exp(min(loss, _LARGEST_LOSS)), "log_loss": loss}
     return score(task, outputs_of(module, part.inputs), part.target)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -9,7 +11,10 @@ from typing import Any
 _LONGEST = 2
 
 Result = Mapping[str, Any]
-"""What one training gave; `architecture`, `dropout`, `seed` and `valid_loss` matter here."""
+"""What one training gave; `architecture`, `dropout`, `seed` and `valid_loss` matter here.
+
+The loss is None where training diverged: whoever did loses to everyone who did not.
+"""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,10 @@ class Race:
         return self.trainings / (self.trainings + others)
 
     def next(self, results: Sequence[Result]) -> Training | None:
-        """What to train after these results, or None when the race is over."""
+        """What to train after these results, or None when the race is over.
+
+        It is also over where all that were to qualify have diverged.
+        """
         done, tried = len(results), len(self.dropouts)
         if done < tried:
             return Training(self.finalists[0], self.dropouts[done], self.seeds[0])
@@ -60,8 +68,8 @@ class Race:
             dropout = best_of(results[:tried])["dropout"]
             return Training(self.finalists[done - tried + 1], dropout, self.seeds[0])
         qualifying = tried + len(self.finalists) - 1
-        if done < self.trainings:
-            winner = best_of(results[:qualifying])
+        winner = best_of(results[:qualifying])
+        if done < self.trainings and not has_diverged(winner):
             seed = self.seeds[done - qualifying + 1]
             return Training(winner["architecture"], winner["dropout"], seed)
         return None
@@ -81,11 +89,12 @@ class Race:
         return replace(self, finalists=(*self.finalists, architecture))
 
     def winners(self, results: Sequence[Result]) -> list[Result]:
-        """All trainings of the winner, when the race is over."""
+        """All trainings of the winner that have not diverged, when the race is over."""
         qualifying = len(self.dropouts) + len(self.finalists) - 1
         winner = best_of(results[:qualifying])
         same = ("architecture", "dropout")
-        return [one for one in results if all(one[key] == winner[key] for key in same)]
+        own = [one for one in results if all(one[key] == winner[key] for key in same)]
+        return [one for one in own if not has_diverged(one)]
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `from_json`."""
@@ -95,7 +104,17 @@ class Race:
     def from_json(data: Mapping[str, Any]) -> Race:
         """The inverse of `to_json`."""
         finalists, dropouts, seeds = (data[key] for key in ("finalists", "dropouts", "seeds"))
-        return Race(tuple(finalists), tuple(dropouts), tuple(seeds), int(data["epochs"]))
+        race = Race(
+            tuple(map(str, finalists)),
+            tuple(map(float, dropouts)),
+            tuple(map(operator.index, seeds)),
+            operator.index(data["epochs"]),
+        )
+        if not (race.finalists and race.dropouts and race.seeds and race.epochs > 0):
+            raise ValueError("it has nothing to train")
+        if not all(0.0 <= share < 1.0 for share in race.dropouts):
+            raise ValueError(f"dropouts must be from 0 to below 1, got {race.dropouts}")
+        return race
 
 
 def timed_race(race: Race, favourites: Sequence[str], rungs: int, epochs: int, usual: int) -> Race:
@@ -126,4 +145,9 @@ def timed_race(race: Race, favourites: Sequence[str], rungs: int, epochs: int, u
 
 def best_of(results: Sequence[Result]) -> Result:
     """The smallest validation loss, the earlier where equal."""
-    return min(results, key=lambda result: float(result["valid_loss"]))
+    return min(results, key=lambda one: math.inf if has_diverged(one) else one["valid_loss"])
+
+
+def has_diverged(result: Result) -> bool:
+    """Whether a training has left the finite numbers, so that there is no network."""
+    return result["valid_loss"] is None

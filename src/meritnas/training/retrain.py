@@ -12,11 +12,12 @@ import numpy as np
 from torch import Tensor, nn
 
 from meritnas.data.bundle import Bundle
+from meritnas.errors import DivergedError
 from meritnas.families.family import Family
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.store.run_store import RunStore
 from meritnas.training.metrics import scores_on
-from meritnas.training.race import Race, Training, best_of
+from meritnas.training.race import Race, Training, best_of, has_diverged
 from meritnas.training.train import Trained, train_child
 
 _WORTH_BEGINNING = 0.9
@@ -32,12 +33,13 @@ class Retrained:
     Attributes:
         race: as it was run, which is shorter than planned where the time was over.
         architecture: the winner.
-        test: metric -> mean over the winner's trainings on the held-out test part; empty where
-            there is no such part.
+        test: metric -> mean over the winner's trainings on the held-out test part, without those
+            that diverged; empty where there is no such part.
         test_spread: metric -> standard deviation over them (0 for a single one).
         test_best: metric -> of the one with the smallest validation loss, whose weights are kept:
             what papers report as the best of several runs.
-        results: every training: architecture, dropout, seed, losses, best epoch, test scores.
+        results: every training: architecture, dropout, seed, losses, best epoch, test scores; no
+            losses, epoch and scores of one that diverged.
         seconds: how long all of them took.
     """
 
@@ -69,6 +71,9 @@ def retrain_child(
     Where they take longer than `seconds` in all, because the machine has become slower since
     the race was planned, a training ends with its epoch and the race with that training. Where
     there is time left, `reserves` join in, unless the winner is to be trained by further seeds.
+
+    Raises:
+        DivergedError: All trainings have diverged.
     """
     waiting = [text for text in reserves if text not in race.finalists]
     results, spent = _kept(race, store)
@@ -76,14 +81,18 @@ def retrain_child(
     while (training := race.next(results)) is not None:
         begun = time.perf_counter()
         end = begun + seconds - spent
-        trained = _train(training, family, race, bundle, recipe, len(results), listen, end)
-        results.append(_result(training, trained, bundle))
-        if best_of(results) is results[-1]:
-            store.write_weights(
-                "retrain.safetensors",
-                _kept_weights(trained.module),
-                {"architecture": training.architecture},
-            )
+        try:
+            trained = _train(training, family, race, bundle, recipe, len(results), listen, end)
+            results.append(_result(training, trained, bundle))
+        except DivergedError:
+            results.append(_no_result(training))
+        else:
+            if best_of(results) is results[-1]:
+                store.write_weights(
+                    "retrain.safetensors",
+                    _kept_weights(trained.module),
+                    {"architecture": training.architecture},
+                )
         took = time.perf_counter() - begun
         spent += took
         if spent + _WORTH_BEGINNING * took > seconds:
@@ -93,6 +102,8 @@ def retrain_child(
         # Apart from the results, which are the same however often the training was interrupted.
         store.write_json("timing.json", {"retrain": spent})
         store.write_json("retrain.json", {"plan": race.to_json(), "results": results})
+    if has_diverged(best_of(results)):
+        raise DivergedError
     store.rename("retrain.safetensors", "model.safetensors")
     return summarise(race, results, spent)
 
@@ -119,13 +130,26 @@ def _kept(race: Race, store: RunStore) -> tuple[list[dict[str, Any]], float]:
     """The trainings that an interrupted race has finished, and how long they took."""
     if not store.has("retrain.json"):
         return [], 0.0
-    saved = store.read_json("retrain.json", "plan", "results")
-    done = len(saved["results"]) == race.trainings and store.has("model.safetensors")
-    if saved["plan"] != race.to_json() or not (done or store.has("retrain.safetensors")):
-        return [], 0.0
+    saved = store.decode("retrain.json", _as_saved)
     results: list[dict[str, Any]] = saved["results"]
+    done = len(results) == race.trainings and store.has("model.safetensors")
+    whole = done or store.has("retrain.safetensors") or all(map(has_diverged, results))
+    if saved["plan"] != race.to_json() or not whole:
+        return [], 0.0
     spent = float(store.read_json("timing.json", "retrain")["retrain"]) if results else 0.0
     return results, spent
+
+
+def _as_saved(found: dict[str, Any]) -> dict[str, Any]:
+    """A retrain.json, which has the losses and scores of every training."""
+    for one in found["results"]:
+        loss = one["valid_loss"]
+        if loss is not None and not math.isfinite(loss):
+            raise ValueError(f"{loss} is no loss")
+        numbers = (one["dropout"], one["seed"], *dict(one["test"]).values())
+        if not isinstance(one["architecture"], str) or not all(map(math.isfinite, numbers)):
+            raise TypeError("a training has an architecture, a dropout, a seed and scores")
+    return {"plan": found["plan"], "results": list(found["results"])}
 
 
 def _train(
@@ -190,4 +214,18 @@ def _result(training: Training, trained: Trained, bundle: Bundle[Any]) -> dict[s
         "train_losses": list(trained.train_losses),
         "valid_losses": list(trained.valid_losses),
         "test": scores_on(trained.module, bundle.task, test) if len(test) else {},
+    }
+
+
+def _no_result(training: Training) -> dict[str, Any]:
+    """Of a training that diverged."""
+    return {
+        "architecture": training.architecture,
+        "dropout": training.dropout,
+        "seed": training.seed,
+        "valid_loss": None,
+        "best_epoch": None,
+        "train_losses": [],
+        "valid_losses": [],
+        "test": {},
     }

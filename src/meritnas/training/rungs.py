@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from meritnas.data.bundle import Bundle
+from meritnas.errors import DivergedError
 from meritnas.families.family import Family
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.store.run_store import RunStore
@@ -39,9 +40,12 @@ def train_rungs(
         store: the run; each rung gets a folder of its own in it.
         listen: told of every epoch.
         seconds: that all of them may take.
+
+    Returns:
+        A row for each rung but those whose trainings have all diverged.
     """
     rows: list[Row] = []
-    known: dict[str, Row] = {}
+    known: dict[str, Row | None] = {}
     for number, rung in enumerate(ladder, start=1):
         text = str(rung["architecture"])
         if text not in known:
@@ -49,10 +53,16 @@ def train_rungs(
             own = Race((text,), race.dropouts, race.seeds, race.epochs)
             inside = store.inside(folder)
             share = seconds / (len(ladder) - number + 1)
-            trained = retrain_child(family, own, bundle, recipe, inside, listen, share)
-            seconds -= trained.seconds
-            known[text] = point(family, int(rung["limit"]), trained, folder)
-        rows.append({**known[text], "limit": int(rung["limit"])})
+            try:
+                trained = retrain_child(family, own, bundle, recipe, inside, listen, share)
+            except DivergedError:
+                known[text] = None
+            else:
+                seconds -= trained.seconds
+                known[text] = point(family, int(rung["limit"]), trained, folder)
+        row = known[text]
+        if row is not None:
+            rows.append({**row, "limit": int(rung["limit"])})
     return rows
 
 

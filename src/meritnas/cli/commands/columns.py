@@ -12,13 +12,16 @@ from rich.console import Console
 from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
 from meritnas.cli.help_text import switch
+from meritnas.data.files.plain_file import given_path
 from meritnas.errors import DataError, UsageError
 from meritnas.report.terminal.columns_table import columns_table
+from meritnas.settings.reading import MAX_UNPACKED_MB
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from meritnas.data.columns.encoder import ColumnRow
+    from meritnas.data.files.loaded import Loaded
     from meritnas.data.task import Task
 
 
@@ -32,6 +35,7 @@ def columns(
     ],
     target: opt.Target = None,
     skip_bad_rows: opt.SkipBadRows = False,
+    max_unpacked_mb: opt.MaxUnpackedMb = MAX_UNPACKED_MB,
     as_json: Annotated[bool, switch("--json", "One JSON object.")] = False,
 ) -> None:
     """Show what is made of each column: a number, a date, a category, or nothing.
@@ -40,22 +44,24 @@ def columns(
     """
     with plain_outcome(lambda: "nothing was written"):
         from meritnas.data.bundled import BUNDLED  # here: --help must not wait for it
+        from meritnas.data.files.loaded import load_table
 
-        path = Path(data).expanduser()
+        path = given_path(data)
         is_run = path.is_dir() and data not in BUNDLED
-        rows = _of_run(path, target) if is_run else _of_table(data, target, bool(skip_bad_rows))
+        if is_run:
+            rows = _of_run(path, target)
+        else:
+            rows = _of_table(load_table(data, bool(skip_bad_rows), max_unpacked_mb), target)
         if as_json:
             typer.echo(json.dumps(_object(data, rows)))
         else:
-            Console(highlight=False).print(columns_table(rows))
+            Console(highlight=False, markup=False).print(columns_table(rows))
 
 
-def _of_table(data: str, target: str | None, skip_bad_rows: bool) -> list[ColumnRow]:
+def _of_table(loaded: Loaded, target: str | None) -> list[ColumnRow]:
     """Decide on the columns by all rows; in the order of the table."""
     from meritnas.data.columns.encoder import TableEncoder
-    from meritnas.data.files.loaded import load_table
 
-    loaded = load_table(data, skip_bad_rows)
     chosen, frame = loaded.target(target), loaded.frame
     if chosen is None:
         rows = TableEncoder.fit(frame).describe()

@@ -169,7 +169,7 @@ def _print(found: Any, folder: Path, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(plain))
         return
-    Console(highlight=False).print(comparison_table(plain))
+    Console(highlight=False, markup=False).print(comparison_table(plain))
     say(f"all runs are in {folder}, drawn in {found.figure}")
 
 

@@ -81,10 +81,10 @@ def _network(
     if as_json:
         typer.echo(json.dumps({"run": str(run), **plain}))
         return
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     console.print(parts_table(plain))
     if plain["alternatives"]:
-        console.print(alternatives_table(plain, read_run(run).settings["limits"]))
+        console.print(alternatives_table(plain, read_run(run).settings.get("limits", {})))
     if plain["interactions"]:
         console.print(interactions_table(plain))
     say(f"all of it is in {run}/credit.json, tables also in {run}/credit.csv and the like")
@@ -111,7 +111,7 @@ def _modalities(
     if as_json:
         typer.echo(json.dumps({"run": str(run), **plain, "figure": str(found.figure)}))
         return
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     console.print(use_table(plain))
     if plain["disturbed"]:
         console.print(disturbed_table(plain["disturbed"], found.metric))

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from meritnas.cli import arguments as opt
-from meritnas.cli.exit_codes import plain_outcome
+from meritnas.cli.exit_codes import UNANSWERED, plain_outcome
 from meritnas.cli.help_text import help_text, switch
-from meritnas.cli.messages import say
+from meritnas.cli.messages import say, say_error
 from meritnas.cli.trusted import Trust, trusted
-from meritnas.errors import DataError, UsageError
+from meritnas.errors import UsageError
 from meritnas.report.names import metric_name
 from meritnas.report.numbers import score_text
+from meritnas.settings.reading import MAX_UNPACKED_MB
 from meritnas.store.whole_files import exists_already, write_new, write_whole
-from meritnas.wording import visible_lines
+from meritnas.wording import visible
 
 if TYPE_CHECKING:
     import pandas as pd
-    from torch import Tensor
 
     from meritnas.data.kind import NewRows
-    from meritnas.data.task import Task
+    from meritnas.prediction.known_answers import KnownScores
     from meritnas.prediction.predictor import Predictor
 
 _PIECE = 16_384
@@ -69,12 +70,14 @@ def predict(
     ] = None,
     force: Annotated[bool, switch("--force", "Replace the --out file.")] = False,
     trust: Trust = None,
+    max_unpacked_mb: opt.MaxUnpackedMb = MAX_UNPACKED_MB,
     quiet: Annotated[bool, switch("--quiet", "No scores, no notes.")] = False,
     as_json: Annotated[bool, switch("--json", "One JSON object instead of CSV.")] = False,
 ) -> None:
     """Predict the target for the rows of a new table, or the class of pictures, as CSV.
 
-    Where the answers are known already, the scores are shown too. A run on a text writes on:
+    Where the answers are known already, the scores are shown too. Rows that the network has no
+    answer for stay empty; then the exit code is 1. A run on a text writes on:
     meritnas predict RUN --prompt "It was late" --words 50
     """
     with plain_outcome(lambda: "nothing was written"):
@@ -91,7 +94,13 @@ def predict(
         if predictor.task.kind == "language":
             _write_on(run, predictor, file, given, out, force=force, as_json=as_json)
         else:
-            _answer(run, predictor, file, given, out, force=force, quiet=quiet, as_json=as_json)
+            _answer(
+                *(run, predictor, file, given, out),
+                force=force,
+                max_unpacked_mb=max_unpacked_mb,
+                quiet=quiet,
+                as_json=as_json,
+            )
 
 
 def _answer(
@@ -102,30 +111,41 @@ def _answer(
     out: Path | None,
     *,
     force: bool,
+    max_unpacked_mb: int,
     quiet: bool,
     as_json: bool,
 ) -> None:
     """Predict for the rows of a file."""
     from meritnas.data.kinds import kind_of
+    from meritnas.prediction.answered import unanswered, unanswered_text
+    from meritnas.prediction.known_answers import score_known
 
     if file is None or given:
         raise UsageError(
             f"{run} was not made on a text: name a FILE to predict for, and leave out "
             "--prompt, --words, --temperature and --seed"
         )
-    new = kind_of(predictor.encoder).read_new(file, predictor.encoder, predictor.task)
+    encoder, task = predictor.encoder, predictor.task
+    new = kind_of(encoder).read_new(file, encoder, task, max_unpacked_mb)
     outputs = predictor.outputs(new.data)
     answers = _named(predictor.answers(outputs), new.names)
+    known = None if new.truth is None else score_known(predictor.task, outputs, new.truth)
     if not quiet:
         for text in new.notes:
             say(f"note: {text}")
-    scores = _scores(predictor.task, outputs, new, quiet=quiet)
+        if known is not None:
+            _say_scores(known, new, predictor.task.target)
     if out is not None:
         _write_file(out, answers.to_csv(index=False), force=force)
+    lacking = unanswered(outputs)
     if as_json:
-        typer.echo(json.dumps(_object(run, answers, scores, out)))
+        found = _object(run, answers, known, (lacking + 1).tolist(), out)
+        typer.echo(json.dumps(found, allow_nan=False))
     elif out is None:
         _write_out(answers.to_csv(index=False))
+    if len(lacking):
+        say_error(f"{unanswered_text(lacking, len(outputs))}; they are left empty")
+        raise typer.Exit(UNANSWERED)
 
 
 def _write_on(
@@ -161,34 +181,31 @@ def _named(answers: pd.DataFrame, names: list[str] | None) -> pd.DataFrame:
     return answers
 
 
-def _scores(task: Task, outputs: Tensor, new: NewRows, *, quiet: bool) -> dict[str, float]:
-    """The scores, if there are answers to compare with; they are also said."""
-    from meritnas.training.metrics import score
-
-    truth = new.truth
-    if truth is None or truth.isna().to_numpy().any() or len(truth) < 2:
-        return {}
-    try:
-        if len(truth) != len(outputs):
-            raise DataError(
-                f"the target '{task.target}' has {len(truth):,} rows where there are "
-                f"{len(outputs):,} samples; give one for each"
-            )
-        scores = score(task, outputs, task.encode(truth))
-    except DataError as error:
-        scores, text = {}, f"note: not scored: {error}"
-    else:
-        found = ", ".join(f"{metric_name(m)} {score_text(value)}" for m, value in scores.items())
-        text = f"{len(truth):,} {new.counted}: {found}"
-    if not quiet:
-        say(text)
-    return scores
+def _say_scores(known: KnownScores, new: NewRows, target: str) -> None:
+    """The scores, why there are none, and how many rows were left out."""
+    if known.why_not:
+        say(f"note: not scored: {known.why_not}")
+        return
+    scores = known.scores.items()
+    found = ", ".join(f"{metric_name(m)} {score_text(value)}" for m, value in scores)
+    say(f"{known.rows:,} {new.counted}: {found}")
+    if known.unknown:
+        one = known.unknown == 1
+        rows = f"{known.unknown:,} {'row has' if one else 'rows have'}"
+        say(f"note: {rows} no '{target}' and {'is' if one else 'are'} in no score")
 
 
 def _object(
-    run: Path, answers: pd.DataFrame, scores: dict[str, float], out: Path | None
+    run: Path,
+    answers: pd.DataFrame,
+    known: KnownScores | None,
+    lacking: Sequence[int],
+    out: Path | None,
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {"run": str(run), "rows": len(answers), "scores": scores}
+    found: dict[str, Any] = {"run": str(run), "rows": len(answers), "unanswered": list(lacking)}
+    found["scores"] = {} if known is None else known.scores
+    if known is not None:
+        found |= {"scored": known.rows, "without_target": known.unknown}
     if out is not None:
         return {**found, "out": str(out)}
     return {**found, "predictions": json.loads(answers.to_json(orient="records"))}
@@ -197,7 +214,7 @@ def _object(
 def _write_out(text: str) -> None:
     """Answers: to a program as they are, to a terminal as they may be shown."""
     if sys.stdout.isatty():
-        text = visible_lines(text)
+        text = visible(text)
     text = text.encode("utf-8", "backslashreplace").decode()  # of halves of characters
     # In pieces: one large write to a pipe may end half done, without an error.
     for start in range(0, len(text), _PIECE):

@@ -19,6 +19,7 @@ from meritnas.cli.newer_version import tell_newer_version
 from meritnas.cli.progress.listener import Listener
 from meritnas.cli.request import assemble
 from meritnas.cli.trusted import Trust, trusted
+from meritnas.data.files.plain_file import given_path
 from meritnas.errors import UsageError
 from meritnas.settings.search_only import SEARCH_ONLY
 
@@ -77,7 +78,7 @@ def make_retrain(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
         The new network and its scores replace the old ones. With data instead of a run, train the
         architecture that is given on that data, into a new run.
         """
-        is_run = (Path(run).expanduser() / "config.json").is_file()
+        is_run = (given_path(run) / "config.json").is_file()
         given = given_values({**settings, "target": target, "out": out})
         listener = Listener(quiet=quiet, run=Path(run) if is_run else None)
         with plain_outcome(lambda: _way_on(listener.run, is_run=is_run)):

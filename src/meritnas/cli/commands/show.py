@@ -17,7 +17,7 @@ def show(run: opt.ShownRun) -> None:
         from meritnas.report.terminal.plain import plain
 
         files = read_run(run)
-        console = Console(highlight=False)
+        console = Console(highlight=False, markup=False)
         for text in files.said:
             say(f"note: {text}")
         try:

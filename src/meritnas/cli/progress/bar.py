@@ -21,7 +21,7 @@ from rich.text import Text
 from meritnas.cli.progress.progress import Event, detail_text, run_text, stage_text
 from meritnas.cli.progress.run_pace import RunPace
 from meritnas.report.numbers import duration_text
-from meritnas.wording import visible
+from meritnas.wording import visible_line
 
 _INDENT = "  "
 
@@ -94,7 +94,7 @@ class BarProgress:
 
     def note(self, text: str) -> None:
         """Print above the bars."""
-        self._console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
+        self._console.print(visible_line(text), markup=False, highlight=False, soft_wrap=True)
 
     def _wait(self) -> None:
         self._task = self._bars.add_task("starting", total=None, said="reading data")
@@ -108,7 +108,7 @@ class _Bars(Progress):
         for task in self.tasks:
             yield self.make_tasks_table([task])
             yield Text(
-                _INDENT + visible(task.fields["said"]),
+                _INDENT + visible_line(task.fields["said"]),
                 style="dim",
                 no_wrap=True,
                 overflow="ellipsis",

@@ -12,7 +12,7 @@ from rich.status import Status
 from rich.text import Text
 
 from meritnas.cli.messages import say
-from meritnas.wording import visible
+from meritnas.wording import visible_line
 
 SECONDS = 2.0
 """Whoever waits for less need not be told what for."""
@@ -70,7 +70,7 @@ class Waiting(logging.Handler):
     def _show(self) -> None:
         stage = self._text.partition(":")[0]
         if self._spinner is not None:
-            self._spinner.update(Text(visible(self._text)))
+            self._spinner.update(Text(visible_line(self._text)))
         elif stage != self._said:
             say(f"{stage} ...")
         self._said = stage

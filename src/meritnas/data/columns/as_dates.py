@@ -10,6 +10,7 @@ import pandas as pd
 from pandas.api import types
 
 from meritnas.data.columns.distinct import Distinct, find_distinct
+from meritnas.errors import DataError
 
 ISO = "ISO8601"
 """The form of 2024-03-31, 2024-03-31 17:05 and 2024-03-31T17:05:10+02:00."""
@@ -21,6 +22,10 @@ _OFFSET = re.compile(r":.*(Z|[+-]\d\d(:?\d\d)?)$")
 _DAY_MONTH = re.compile(r"\d{1,2}([/.-])\d{1,2}\1\d{4}")
 _YEAR_FIRST = re.compile(r"\d{4}([/.])\d{1,2}\1\d{1,2}")
 _NAMED = re.compile(r"\d{1,2}([ -])[A-Za-z]{3}\1\d{4}")
+_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+_A_DAY = 86_400
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799
+"""The calendar of Python: the first second of the year 1 and the last of 9999, since 1970."""
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 
 
@@ -107,7 +112,10 @@ def read_dates(values: pd.Series, form: str, zone: str | None) -> Dates | object
 
 def seconds_of(times: pd.DatetimeIndex) -> np.ndarray:
     """Returns seconds since 1970 as float64 [n], NaN for missing."""
-    seconds = times.as_unit("us").asi8 / 1e6
+    try:
+        seconds = times.as_unit("us").asi8 / 1e6
+    except pd.errors.OutOfBoundsDatetime:  # hundreds of thousands of years away
+        seconds = times.asi8 / _PER_SECOND[times.unit]
     seconds[np.asarray(times.isna())] = np.nan
     return seconds
 
@@ -118,8 +126,24 @@ def _direct(values: pd.Series) -> pd.DatetimeIndex | None:
     if isinstance(kind, pd.PeriodDtype):
         return pd.PeriodIndex(values).to_timestamp()
     if types.is_datetime64_any_dtype(kind) or str(kind).startswith("date"):
-        return pd.DatetimeIndex(pd.to_datetime(values))
+        return _in_the_calendar(pd.DatetimeIndex(pd.to_datetime(values)), str(values.name))
     return None
+
+
+def _in_the_calendar(times: pd.DatetimeIndex, name: str) -> pd.DatetimeIndex:
+    """The times, if all are in years that can be written; files may hold millions of years.
+
+    Raises:
+        DataError: They are not.
+    """
+    seconds = times.as_unit("s").asi8[~np.asarray(times.isna())]
+    away = 0 if times.tz is None else _A_DAY  # in another zone it may be another year
+    if len(seconds) and not (_FIRST + away <= seconds.min() and seconds.max() <= _LAST - away):
+        raise DataError(
+            f"column '{name}' holds dates before the year 1 or after the year 9999; correct them "
+            "or leave them empty"
+        )
+    return times
 
 
 def _from_objects(values: list[object]) -> pd.DatetimeIndex | None:

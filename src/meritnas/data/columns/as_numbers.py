@@ -9,8 +9,6 @@ from pandas.api import types
 from meritnas.data.columns.distinct import Distinct, find_distinct
 from meritnas.errors import DataError
 
-_LARGEST = float(np.finfo(np.float32).max)
-
 
 def as_numbers(values: pd.Series) -> tuple[np.ndarray | None, object]:
     """Reads a column as float64 [n], not to be changed, with NaN for missing values.
@@ -43,14 +41,33 @@ def distinct_numbers(distinct: Distinct) -> tuple[np.ndarray | None, object]:
     for few in (distinct.values[:20], distinct.values):
         text = pd.Series(few, dtype=object)
         try:
-            found = pd.to_numeric(text, errors="coerce")
+            parsed = parse_numbers(text)
         except TypeError:
             return None, text.iloc[0]
-        parsed = found.to_numpy(dtype=np.float64, na_value=np.nan)
         strange = np.isnan(parsed)
         if strange.any():
             return None, text.iloc[int(np.argmax(strange))]
     return distinct.spread(parsed, np.nan), None
+
+
+def parse_numbers(values: pd.Series) -> np.ndarray:
+    """Reads objects as float64 [n]: NaN for what is no number, infinite for what is too large."""
+    try:
+        found = pd.to_numeric(values, errors="coerce")
+    except OverflowError:
+        found = pd.to_numeric(values.map(_or_infinite), errors="coerce")
+    return found.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _or_infinite(value: object) -> object:
+    """A whole number as it is, or infinity for one beyond float64."""
+    if not isinstance(value, int):
+        return value
+    try:
+        float(value)
+    except OverflowError:
+        return np.inf
+    return value
 
 
 def as_truths(values: pd.Series) -> np.ndarray | None:
@@ -64,14 +81,14 @@ def as_truths(values: pd.Series) -> np.ndarray | None:
 
 
 def check_finite(numbers: np.ndarray, name: str) -> None:
-    """Complains about infinite numbers, and about numbers too large for float32.
+    """Complains about infinite numbers, also those that are too large for float64; NaN is fine.
 
     Raises:
         DataError: There is such a number.
     """
-    # Two passes without a temporary array; infinities are among the extremes.
-    if len(numbers) and not (numbers.min() >= -_LARGEST and numbers.max() <= _LARGEST):
+    infinite = int(np.isinf(numbers).sum())
+    if infinite:
         raise DataError(
-            f"column '{name}' holds infinite values or values too large for a network; "
+            f"column '{name}' holds infinite values, {infinite:,} among {len(numbers):,} rows; "
             "correct them or leave them empty"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from meritnas.data.columns.as_dates import ISO, Dates, read_dates, seconds_of
+from meritnas.data.columns.bound import FARTHEST, bounded
 from meritnas.errors import DataError
 
 PERIODS = {"month": 12, "weekday": 7, "hour": 24}
@@ -20,8 +22,8 @@ PERIODS = {"month": 12, "weekday": 7, "hour": 24}
 class DateColumn:
     """A column taken as a date: several number inputs, all 0 where it is missing.
 
-    The inputs are the time, standardised, and for each cycle the sine and the cosine of the
-    place in it, so that December is next to January.
+    The inputs are the time, standardised up to `FARTHEST`, and for each cycle the sine and the
+    cosine of the place in it, so that December is next to January.
 
     Attributes:
         name: Name in the table.
@@ -116,21 +118,28 @@ class DateColumn:
         return missing
 
     def unfamiliar(self, values: pd.Series) -> str | None:
-        """Returns a sentence if the values are mostly not like those of the train rows."""
+        """Returns a sentence if the values are mostly not like those of the train rows, or far."""
         seconds = seconds_of(self._read(values).of(None))
         present = seconds[~np.isnan(seconds)]
         if len(present) == 0:
             return f"column '{self.name}' has no values; all of them count as missing"
         outside = int(((present < self.low) | (present > self.high)).sum())
-        if 2 * outside <= len(present):
+        far = np.abs(present - self.mean) > FARTHEST * self.scale
+        if 2 * outside <= len(present) and not far.any():
             return None
+        by_far = (
+            f"; taken as {FARTHEST:,.0f} sd from the mean: {int(far.sum()):,}, such as "
+            f"{_day(present[far][0])}"
+            if far.any()
+            else ""
+        )
         return (
             f"column '{self.name}': {outside:,} of {len(present):,} dates are outside the "
-            f"time that was trained on, {_day(self.low)} to {_day(self.high)}"
+            f"time that was trained on, {_day(self.low)} to {_day(self.high)}{by_far}"
         )
 
     def _columns(self, times: pd.DatetimeIndex) -> Iterator[np.ndarray]:
-        yield (seconds_of(times) - self.mean) / self.scale
+        yield bounded((seconds_of(times) - self.mean) / self.scale)
         for cycle in self.cycles:
             angle = _place(times, cycle) * (2 * np.pi / PERIODS[cycle])
             yield np.sin(angle)
@@ -158,4 +167,5 @@ def _place(times: pd.DatetimeIndex, cycle: str) -> np.ndarray:
 
 
 def _day(seconds: float) -> str:
-    return pd.Timestamp(seconds, unit="s").strftime("%Y-%m-%d")
+    # Not by pandas' timestamps: these end, or cannot be written, in years that tables may hold.
+    return str(np.datetime64(math.floor(seconds), "s").astype("datetime64[D]"))

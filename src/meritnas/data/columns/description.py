@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from meritnas.data.columns.bound import FARTHEST
 from meritnas.data.columns.category_column import CategoryColumn
 from meritnas.data.columns.date_column import PERIODS, DateColumn
 from meritnas.data.columns.encoder import TableEncoder
@@ -17,11 +18,13 @@ _TABLE = (
     "takes one float32 tensor [n, row] of encoded inputs. All are in the order of the lists below; "
     "of each column, `numbers`, `codes` and `row` say where it stands in them."
 )
-_STANDARD = "(value - mean) / scale"
+_BOUND = f", clipped to -{FARTHEST:.0f} to {FARTHEST:.0f}"
+_STANDARD = "(value - mean) / scale" + _BOUND
 _QUANTILE = "linear interpolation between knots, whose heights are what they become; flat beyond"
 _MISSING = "0 in the row, NaN in numbers"
+_FAR = "; what is `missing_from` or more, either sign, counts as missing, also in graphs"
 _FLAG = "; the row's input `indicator` is 1 then, else 0"
-_TIME = "(seconds since 1970 - mean) / scale"
+_TIME = "(seconds since 1970 - mean) / scale" + _BOUND
 _CYCLE = (
     "sine and cosine of 2 pi place / period; month 0 to 11, weekday 0 for Monday, hour with "
     "minutes as its fraction"
@@ -75,6 +78,8 @@ def _number(column: NumberColumn, place: int, flags: dict[str, int]) -> dict[str
         "row": [place],
         **_missing(column, flags),
     }
+    if column.far is not None:
+        found |= {"missing": found["missing"] + _FAR, "missing_from": column.far.limit}
     if column.knots:
         knots, heights = list(column.knots), list(column.heights)
         return {**found, "becomes": _QUANTILE, "knots": knots, "heights": heights}

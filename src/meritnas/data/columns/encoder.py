@@ -178,7 +178,7 @@ class TableEncoder:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """One sentence for each column that is left out, or of which much is pooled."""
+        """One sentence for each column that is left out, has far values, or is much pooled."""
         left_out = (f"column '{c.name}' is left out: {c.reason}" for c in self.dropped)
         pooled = (
             f"column '{c.name}' has {c.rare:,} rare categories ({100 * c.rare_share:.0f} % of its "
@@ -186,7 +186,8 @@ class TableEncoder:
             for c in self.category_columns
             if c.rare_share > _MUCH
         )
-        return (*left_out, *pooled)
+        far = (c.warning for c in self.number_columns if c.warning)
+        return (*left_out, *far, *pooled)
 
     def describe(self) -> list[ColumnRow]:
         """Returns what was decided about each column, in the order of the inputs."""
@@ -199,7 +200,7 @@ class TableEncoder:
         ]
 
     def unfamiliar(self, frame: pd.DataFrame) -> list[str]:
-        """Returns a sentence for each column that is mostly not like the train rows were.
+        """Returns a sentence for each column that is mostly not like the train rows were, or far.
 
         Raises:
             DataError: As `transform` does.

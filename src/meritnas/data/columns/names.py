@@ -11,12 +11,15 @@ def unique_names(names: Iterable[object]) -> list[str]:
     """Returns names as text, made unique the way pandas does: a, a.1, a.2."""
     every = [str(name) for name in names]
     reserved, taken = set(every), set[str]()
+    counts: dict[str, int] = {}  # where to go on: a name may occur a hundred thousand times
     result = []
     for name in every:
-        candidate, count = name, 0
+        count = counts.get(name, 0)
+        candidate = f"{name}.{count}" if count else name
         while candidate in taken or (count and candidate in reserved):
             count += 1
             candidate = f"{name}.{count}"
+        counts[name] = count
         taken.add(candidate)
         result.append(candidate)
     return result

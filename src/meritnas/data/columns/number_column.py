@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 
 from meritnas.data.columns.as_numbers import as_numbers, as_truths, check_finite
-from meritnas.data.columns.quantiles import quantile_knots
+from meritnas.data.columns.bound import FARTHEST, bounded
+from meritnas.data.columns.far_values import FarValues
+from meritnas.data.columns.quantiles import LEAST_SPREAD, quantile_knots
 from meritnas.errors import DataError
 
 
@@ -18,8 +20,8 @@ from meritnas.errors import DataError
 class NumberColumn:
     """A column taken as a number, missing values at 0.
 
-    Without knots it is standardised; with knots it is mapped to about a normal distribution, by
-    linear interpolation between them and flat beyond them.
+    Without knots it is standardised, up to `FARTHEST`; with knots it is mapped to about a normal
+    distribution, by linear interpolation between them and flat beyond them.
 
     Attributes:
         name: Name in the table.
@@ -30,6 +32,7 @@ class NumberColumn:
         high: Largest value of the train rows; None in runs of older versions.
         knots: Increasing values, or none.
         heights: What each knot is mapped to.
+        far: Numbers that count as missing, as fill values do; None where there are none.
     """
 
     name: str
@@ -40,29 +43,31 @@ class NumberColumn:
     high: float | None = None
     knots: tuple[float, ...] = ()
     heights: tuple[float, ...] = ()
+    far: FarValues | None = None
 
     @classmethod
-    def fit(cls, name: str, numbers: np.ndarray, most_knots: int = 0) -> NumberColumn | str:
-        """Looks at the numbers of the train rows, NaN for missing.
+    def fit(
+        cls, name: str, numbers: np.ndarray, most_knots: int = 0, far: FarValues | None = None
+    ) -> NumberColumn | str:
+        """Looks at the numbers of the train rows, NaN for missing, none infinite.
 
         Args:
             name: Name in the table.
             numbers: The train rows [n].
             most_knots: Most knots of the quantile map; 0 to standardise. Where there are only two
                 different values they are standardised anyway: a map could do nothing else.
+            far: Which numbers count as missing.
 
         Returns:
             The column, or why it is left out.
-
-        Raises:
-            DataError: There are infinite values or values too large to standardise.
         """
         missing = np.isnan(numbers)
+        if far is not None:
+            missing |= far.are(numbers)
         indicator = bool(missing.any())
         present = numbers[~missing] if indicator else numbers
         if len(present) == 0:
-            return "all values are missing"
-        check_finite(present, name)
+            return "all values are missing" + (f", or {far.limit:g} and more" if far else "")
         low, high = float(present.min()), float(present.max())
         if low == high and not indicator:
             return f"constant, {low:g} in every row"
@@ -71,16 +76,17 @@ class NumberColumn:
         scale = scale if scale > 0 else 1.0
         knots: list[float] = []
         heights: list[float] = []
-        if most_knots and not ((present == low) | (present == high)).all():
+        wide = most_knots and high - low > LEAST_SPREAD
+        if wide and not ((present == low) | (present == high)).all():
             knots, heights = (found.tolist() for found in quantile_knots(present, most_knots))
         mean = float(present.mean())
-        return cls(name, mean, scale, indicator, low, high, tuple(knots), tuple(heights))
+        return cls(name, mean, scale, indicator, low, high, tuple(knots), tuple(heights), far)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> NumberColumn:
         """Returns the column that `to_json` gave, also of older versions."""
         lists = {key: tuple(value.get(key, ())) for key in ("knots", "heights")}
-        return cls(**{**value, **lists})
+        return cls(**{**value, **lists, "far": FarValues.from_json(value.get("far"))})
 
     def to_json(self) -> dict[str, Any]:
         """Returns the column as plain JSON values; floats keep every bit."""
@@ -100,7 +106,23 @@ class NumberColumn:
         """What was found out, for people."""
         scaling = "quantile scaling" if self.knots else "standardised"
         gaps = ", missing values have an indicator" if self.indicator else ""
-        return f"mean {self.mean:.3g}, sd {self.scale:.3g}, {scaling}{gaps}"
+        far = (
+            f", {self.far.count:,} from {self.far.limit:g} on count as missing" if self.far else ""
+        )
+        return f"mean {self.mean:.3g}, sd {self.scale:.3g}, {scaling}{gaps}{far}"
+
+    @property
+    def warning(self) -> str | None:
+        """A sentence about numbers that count as missing, if there are any."""
+        if self.far is None:
+            return None
+        one = self.far.count == 1
+        values = "1 value" if one else f"{self.far.count:,} values"
+        return (
+            f"column '{self.name}': {values} from {self.far.limit:g} on, such as "
+            f"{self.far.example:g}, {'counts' if one else 'count'} as missing; the others are at "
+            f"most {self.far.others:g}"
+        )
 
     def encode(self, values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
         """Returns float32 [n] with missing values at 0, and where these are [n].
@@ -109,33 +131,48 @@ class NumberColumn:
             DataError: A value is not a number, or is infinite.
         """
         numbers = self._read(values)
+        check_finite(numbers, self.name)
         missing = np.isnan(numbers)
+        if self.far is not None:
+            missing |= self.far.are(numbers)
         if self.knots:
-            check_finite(numbers[~missing], self.name)
             scaled = np.interp(numbers, self.knots, self.heights)
-            scaled[missing] = 0.0
         else:
-            with np.errstate(over="ignore"):  # what overflows is told as an error below
-                scaled = (numbers - self.mean) / self.scale
-            scaled[missing] = 0.0
-            check_finite(scaled, self.name)
+            scaled = bounded(self._standardised(numbers))
+        scaled[missing] = 0.0
         return scaled.astype(np.float32), missing
 
     def unfamiliar(self, values: pd.Series) -> str | None:
-        """Returns a sentence if the values are mostly not like those of the train rows."""
+        """Returns a sentence if the values are mostly not like those of the train rows, or far."""
         numbers = self._read(values)
         present = numbers[~np.isnan(numbers)]
         if len(present) == 0:
             return f"column '{self.name}' has no values; all of them count as missing"
-        if self.low is None or self.high is None:
+        missing = np.zeros(len(present), bool) if self.far is None else self.far.are(present)
+        beyond = (np.abs(self._standardised(present)) > FARTHEST) & ~missing
+        outside, trained = missing | beyond, "what was trained on"
+        by_far = bool(outside.any())
+        if self.low is not None and self.high is not None:
+            outside = (present < self.low) | (present > self.high)
+            trained = f"the range that was trained on, {self.low:g} to {self.high:g}"
+        count = int(outside.sum())
+        if 2 * count <= len(present) and not by_far:
             return None
-        outside = int(((present < self.low) | (present > self.high)).sum())
-        if 2 * outside <= len(present):
-            return None
-        return (
-            f"column '{self.name}': {outside:,} of {len(present):,} values are outside the "
-            f"range that was trained on, {self.low:g} to {self.high:g}"
+        end = "the nearer end of it" if self.knots else f"{FARTHEST:,.0f} sd from the mean"
+        fates = ((missing, "missing"), (beyond, end))
+        taken = "".join(
+            f"; taken as {fate}: {int(few.sum()):,}, such as {present[few][0]:g}"
+            for few, fate in fates
+            if few.any()
         )
+        return (
+            f"column '{self.name}': {count:,} of {len(present):,} values are outside {trained}"
+            f"{taken}"
+        )
+
+    def _standardised(self, numbers: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):  # what overflows is beyond any bound
+            return (numbers - self.mean) / self.scale
 
     def _read(self, values: pd.Series) -> np.ndarray:
         numbers, strange = as_numbers(values)

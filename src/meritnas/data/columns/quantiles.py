@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+LEAST_SPREAD = 1e-300
+"""Between the smallest and the largest of the values to map."""
+
 _FARTHEST = 4.0
+_LEAST_GAP = 1e-303
+"""Between knots: what is steeper has no slope in float64."""
 
 
 def quantile_knots(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
@@ -17,7 +22,7 @@ def quantile_knots(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarra
     place they take.
 
     Args:
-        values: The numbers to map [n], without NaN, at least two of them different.
+        values: The numbers to map [n], without NaN, more than `LEAST_SPREAD` apart.
         most: Most knots, at least 2.
 
     Returns:
@@ -34,6 +39,7 @@ def quantile_knots(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarra
         places[0], places[-1] = 0, n - 1
         knots = ordered[places]
     knots = np.unique(knots)
+    knots = knots[np.append(True, np.diff(knots) > _LEAST_GAP)]
     below, upto = (np.searchsorted(ordered, knots, side) for side in ("left", "right"))
     heights = np.clip(ndtri((below + upto) / (2 * n)), -_FARTHEST, _FARTHEST)
     mapped = np.interp(ordered, knots, heights)

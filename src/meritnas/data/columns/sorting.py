@@ -9,10 +9,11 @@ import pandas as pd
 from pandas.api import types
 
 from meritnas.data.columns.as_dates import Dates, find_dates
-from meritnas.data.columns.as_numbers import as_numbers, distinct_numbers
+from meritnas.data.columns.as_numbers import as_numbers, check_finite, distinct_numbers
 from meritnas.data.columns.category_column import CategoryColumn
 from meritnas.data.columns.date_column import DateColumn
 from meritnas.data.columns.distinct import Distinct, find_distinct
+from meritnas.data.columns.far_values import find_far_values
 from meritnas.data.columns.number_column import NumberColumn
 
 
@@ -46,11 +47,11 @@ def decide_column(name: str, values: pd.Series, rules: Rules) -> Column:
     """Decides how to take a column.
 
     What kind of values they are is seen from all rows: a column is a number if every value can
-    be read as one, a date if every value can be read as one, else a category. Everything else is
-    learned from the train rows alone.
+    be read as one, a date if every value can be read as one, else a category; and which numbers
+    measure nothing (see `find_far_values`). Everything else is learned from the train rows alone.
 
     Raises:
-        DataError: The column holds infinite values or values too large to standardise.
+        DataError: The column holds infinite values.
     """
     found = _decide(name, values, rules)
     return DroppedColumn(name, found) if isinstance(found, str) else found
@@ -120,5 +121,6 @@ def _decide_text(name: str, values: pd.Series, distinct: Distinct, rules: Rules)
 
 
 def _number(name: str, numbers: np.ndarray, rules: Rules) -> NumberColumn | str:
+    check_finite(numbers, name)
     train = numbers if rules.rows is None else numbers[rules.rows]
-    return NumberColumn.fit(name, train, rules.most_knots)
+    return NumberColumn.fit(name, train, rules.most_knots, find_far_values(numbers))

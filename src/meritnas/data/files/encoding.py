@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import codecs
-import gzip
-import zlib
 from pathlib import Path
 
 import numpy as np
 
+from meritnas.data.files.plain_file import read_plain_file
+from meritnas.data.files.unpacking import unpack_gzip
 from meritnas.errors import DataError
+from meritnas.settings.reading import MAX_UNPACKED_MB
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def read_utf8(path: Path) -> bytes:
+def read_utf8(path: Path, max_unpacked_mb: int = MAX_UNPACKED_MB) -> bytes:
     r"""Reads a text file, perhaps gzipped, as UTF-8 with line ends of \n and no byte-order mark.
 
     Files are taken as UTF-16 if a byte-order mark says so, else as UTF-8 if they are that, else as
     Windows-1252 or Latin-1.
 
+    Args:
+        path: The file.
+        max_unpacked_mb: How many megabytes it may unpack to.
+
     Raises:
-        DataError: The file cannot be read, or is not text.
+        DataError: The file cannot be read, is not text, or unpacks to too much.
     """
-    content = _to_utf8(_read_bytes(path), path)
+    content = read_plain_file(path)
+    if path.name.lower().endswith(".gz"):
+        content = unpack_gzip(content, path, max_unpacked_mb)
+    content = _to_utf8(content, path)
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return content
@@ -32,7 +40,7 @@ def read_utf8(path: Path) -> bytes:
 def _to_utf8(content: bytes, path: Path) -> bytes:
     if content.startswith(_UTF16):
         try:
-            return content.decode("utf-16").encode()
+            content = content.decode("utf-16").encode()
         except UnicodeDecodeError as error:
             raise DataError(f"{path} is damaged UTF-16 ({error}); save it as UTF-8") from error
     _check_text(content, path)
@@ -55,16 +63,4 @@ def _check_text(content: bytes, path: Path) -> None:
     control = (head < 32) & ~np.isin(head, np.frombuffer(b"\t\n\r\f", dtype=np.uint8))
     # Stray control characters occur in exported text, a hundredth of them only in binary files.
     if b"\x00" in content or control.sum() > 0.01 * len(head):
-        raise DataError(f"{path} is binary, not a text table; save it as UTF-8 text or parquet")
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        if path.name.lower().endswith(".gz"):
-            with gzip.open(path, "rb") as stream:
-                return stream.read()
-        return path.read_bytes()
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path} is not a whole gzip file ({error}); fetch it anew") from error
-    except OSError as error:
-        raise DataError(f"cannot read {path} ({error}); check its permissions") from error
+        raise DataError(f"{path} is binary, not text; save it as UTF-8 text, or a table as parquet")

@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from meritnas.data.bundled import BUNDLED, load_bundled
+from meritnas.data.bundled import BUNDLED, bundled_names, load_bundled
 from meritnas.data.columns.names import unique_names
+from meritnas.data.files.plain_file import given_path
 from meritnas.data.files.table import read_table
 from meritnas.errors import DataError
+from meritnas.settings.reading import MAX_UNPACKED_MB
 from meritnas.wording import did_you_mean, listed
 
 
@@ -49,7 +51,11 @@ class Loaded:
         return found
 
 
-def load_table(data: str | Path | pd.DataFrame, skip_bad_rows: bool = False) -> Loaded:
+def load_table(
+    data: str | Path | pd.DataFrame,
+    skip_bad_rows: bool = False,
+    max_unpacked_mb: int = MAX_UNPACKED_MB,
+) -> Loaded:
     """Loads bundled data by name, a table file by path, or takes a frame as it is."""
     location: str | None = None
     own_target: str | None = None
@@ -59,13 +65,12 @@ def load_table(data: str | Path | pd.DataFrame, skip_bad_rows: bool = False) -> 
         name = location = str(data)
         frame, own_target = load_bundled(name)
     else:
-        path = Path(data).expanduser()
+        path = given_path(data)
         if not path.exists():
             raise DataError(
-                f"no file {path} and no bundled data of this name;"
-                f"{did_you_mean(str(data), BUNDLED)} bundled: {', '.join(BUNDLED)}"
+                f"no file {path} and no bundled data of this name;{bundled_names(str(data))}"
             )
-        frame = read_table(path, skip_bad_rows)
+        frame = read_table(path, skip_bad_rows, max_unpacked_mb=max_unpacked_mb)
         name, location = Path(path.name.removesuffix(".gz")).stem, str(path.resolve())
     return Loaded(name, _plain(frame, name), location, own_target)
 

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 SPACES = r"\s+"
 
@@ -14,9 +15,11 @@ SPACES = r"\s+"
 _CANDIDATES = ("\t", ";", "|", ",", SPACES)
 _SAMPLE_BYTES = 100_000
 _SAMPLE_LINES = 20
+_MOST = 0.8
+"""The share of rows that have as many fields as the header, where a separator explains them."""
 
 # Blanks within double quotes belong to the value.
-_SPACED_FIELD = re.compile(r'(?:"[^"]*"|\S)+')
+_SPACED_FIELD = re.compile(r'(?:"[^"]*"|\S)++')  # never to be given back: a field may be all of it
 
 
 def find_separator(sample: str) -> str | None:
@@ -34,17 +37,28 @@ def find_separator(sample: str) -> str | None:
         widths = [len(row) for row in split_rows(sample, separator)]
         if not widths or widths[0] < 2:
             continue
-        body = widths[1:]
-        # Rows may have one field more than the header: row names, or a separator at the end.
-        agreeing = max(
-            sum(width == wanted for width in body) / max(1, len(body))
-            for wanted in (widths[0], widths[0] + 1)
-        )
+        agreeing = _agreeing(widths)
         # Blanks occur in values of every kind of file, so they win only where nothing else fits.
-        score = (agreeing >= 0.8, separator != SPACES, agreeing, widths[0])
+        score = (agreeing >= _MOST, separator != SPACES, agreeing, widths[0])
         if best is None or score > best_score:
             best, best_score = separator, score
     return best
+
+
+def splits_alike(sample: str, separator: str | None) -> bool:
+    """Whether most rows have as many fields as the first one, which has several."""
+    widths = [len(row) for row in split_rows(sample, separator)]
+    return len(widths) > 1 and widths[0] > 1 and _agreeing(widths) >= _MOST
+
+
+def _agreeing(widths: list[int]) -> float:
+    """The share of rows that have as many fields as the header."""
+    body = widths[1:]
+    # Rows may have one field more than the header: row names, or a separator at the end.
+    return max(
+        sum(width == wanted for width in body) / max(1, len(body))
+        for wanted in (widths[0], widths[0] + 1)
+    )
 
 
 def split_rows(text: str, separator: str | None) -> list[list[str]]:
@@ -67,22 +81,34 @@ def numbered_rows(text: str, separator: str | None) -> Iterator[tuple[int, list[
         return
     reader = csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)
     begin = 1
-    for row in reader:
-        if len(row) > 1 or (row and row[0].strip()):
-            yield begin, row
-        begin = reader.line_num + 1
+    with _fields_of_any_length(text):
+        for row in reader:
+            if len(row) > 1 or (row and row[0].strip()):
+                yield begin, row
+            begin = reader.line_num + 1
+
+
+@contextmanager
+def _fields_of_any_length(text: str) -> Iterator[None]:
+    """Lets Python's reader take long fields, of which it would complain, for as long as need be."""
+    before = csv.field_size_limit(len(text) + 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def head_of(content: bytes) -> str:
     """Returns the first lines of a text in UTF-8, enough to see how it is written."""
     lines: list[bytes] = []
-    size = 0
+    size = told = 0
     for line in io.BytesIO(content):
         # A table of many thousand columns has lines beyond the limit: take some of them anyway.
-        if size >= _SAMPLE_BYTES and len(lines) >= _SAMPLE_LINES:
+        if size >= _SAMPLE_BYTES and told >= _SAMPLE_LINES:
             break
         lines.append(line)
-        size += len(line)
+        if not line.isspace():  # of blank lines there may be any number
+            size, told = size + len(line), told + 1
     return b"".join(lines).decode()
 
 

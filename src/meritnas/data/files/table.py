@@ -9,8 +9,10 @@ import pandas as pd
 from meritnas.data.columns.written_numbers import Mark
 from meritnas.data.files.clean_cells import MISSING, tidy_table
 from meritnas.data.files.parquet import read_parquet
+from meritnas.data.files.plain_file import check_plain_file
 from meritnas.data.files.text_table import read_text_table
 from meritnas.errors import DataError
+from meritnas.settings.reading import MAX_UNPACKED_MB
 
 __all__ = ["MISSING", "read_table"]
 
@@ -19,7 +21,10 @@ _PARQUET_ENDINGS = (".parquet", ".pq")
 
 
 def read_table(
-    path: Path, skip_bad_rows: bool = False, decimal: Mark | None = None
+    path: Path,
+    skip_bad_rows: bool = False,
+    decimal: Mark | None = None,
+    max_unpacked_mb: int = MAX_UNPACKED_MB,
 ) -> pd.DataFrame:
     """Reads a table from a text file (any separator, optionally gzipped) or a parquet file.
 
@@ -32,24 +37,30 @@ def read_table(
             there were is in `frame.attrs["skipped_rows"]`.
         decimal: The decimal mark of numbers where the file itself does not tell (1,234 or 1.234);
             which one was found is in `frame.attrs["decimal"]`.
+        max_unpacked_mb: How many megabytes the file may unpack to.
 
     Raises:
-        DataError: The file does not exist, is not a table, or has no rows.
+        DataError: The file does not exist, is not a table, has no rows, or unpacks to too much.
     """
     path = Path(path)
     if path.is_dir():
         raise DataError(f"{path} is a folder; name one table file in it")
-    if not path.exists():
-        raise DataError(f"no file {path}; check the path")
+    check_plain_file(path)
     name = path.name.lower()
     if name.endswith(_PARQUET_ENDINGS):
-        frame = tidy_table(read_parquet(path))
+        frame = tidy_table(read_parquet(path, max_unpacked_mb))
     elif name.removesuffix(".gz").endswith(_TEXT_ENDINGS):
-        frame = read_text_table(path, skip_bad_rows=skip_bad_rows, decimal=decimal)
+        frame = read_text_table(
+            path,
+            skip_bad_rows=skip_bad_rows,
+            decimal=decimal,
+            max_unpacked_mb=max_unpacked_mb,
+        )
     else:
         raise DataError(
             f"cannot tell the format of {path} by its ending; use one of "
-            f"{', '.join(_TEXT_ENDINGS)} (or these with .gz), {', '.join(_PARQUET_ENDINGS)}"
+            f"{', '.join(_TEXT_ENDINGS)} (or these with .gz), {', '.join(_PARQUET_ENDINGS)}; to "
+            "learn from a text, search with --space recurrent"
         )
     if len(frame) == 0:
         raise DataError(f"{path} has a header but no rows; a table needs data under its header")

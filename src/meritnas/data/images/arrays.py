@@ -29,6 +29,7 @@ def as_images(values: object, where: str) -> tuple[np.ndarray, tuple[str, ...]]:
         DataError: The array has no such shape, or values out of range.
     """
     array = np.asarray(values)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     shaped, layout = _channels_last(array, where)
     pixels, scaling = _as_bytes(shaped, where)
     return np.ascontiguousarray(pixels), tuple(note for note in (layout, scaling) if note)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from meritnas.data.files.plain_file import read_plain_file
 from meritnas.data.images.array_pickle import read_array_pickle
 from meritnas.data.images.image_set import ImageSet
 from meritnas.data.images.labels import LABEL, as_labels
@@ -118,7 +119,7 @@ def _read_batch(path: Path) -> _Batch:
 
 def _read_binary(path: Path, label_bytes: int) -> _Batch:
     """Reads images as label bytes, the fine one last, then 3072 pixels."""
-    content = np.fromfile(path, dtype=np.uint8)
+    content = np.frombuffer(read_plain_file(path), dtype=np.uint8)
     record = label_bytes + _PIXELS
     if not len(content) or len(content) % record:
         raise DataError(
@@ -143,23 +144,36 @@ def _read_pickle(path: Path) -> _Batch:
             f"'data' in {path} is {pixels.dtype} {list(pixels.shape)}, but CIFAR's images are "
             f"uint8 [n, {_PIXELS}]"
         )
-    return _Batch(pixels, np.asarray(labels))
+    return _Batch(pixels, _class_numbers(labels, path))
+
+
+def _class_numbers(labels: Any, path: Path) -> np.ndarray:
+    """The labels of a pickle, where they are whole numbers; lists of anything are not looked into.
+
+    Raises:
+        DataError: They are something else.
+    """
+    if isinstance(labels, list) and all(type(label) is int for label in labels):
+        return np.array(labels)
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
+        return labels
+    raise DataError(f"the labels in {path} are no list of whole numbers; save them as one")
 
 
 def _class_names(folder: Path, hundred: bool) -> list[str] | None:
     """Returns the names of the classes, None if no file tells them."""
     written = folder / ("fine_label_names.txt" if hundred else "batches.meta.txt")
     if written.is_file():
-        lines = written.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = read_plain_file(written).decode("utf-8", "replace").splitlines()
         return [line.strip() for line in lines if line.strip()] or None
     pickled = folder / ("meta" if hundred else "batches.meta")
     if not pickled.is_file():
         return None
     found = _text_keys(read_array_pickle(pickled), pickled)
     names = found.get("fine_label_names" if hundred else "label_names")
-    if not isinstance(names, list):
+    if not isinstance(names, list) or not all(isinstance(name, str | bytes) for name in names):
         return None
-    return [name.decode("utf-8") if isinstance(name, bytes) else str(name) for name in names]
+    return [_as_text(name) for name in names]
 
 
 def _text_keys(found: Any, path: Path) -> dict[str, Any]:
@@ -167,7 +181,8 @@ def _text_keys(found: Any, path: Path) -> dict[str, Any]:
         raise DataError(
             f"{path} holds a {type(found).__name__}, but a batch of CIFAR's is a dictionary"
         )
-    return {
-        key.decode("utf-8", "replace") if isinstance(key, bytes) else str(key): value
-        for key, value in found.items()
-    }
+    return {_as_text(key): value for key, value in found.items()}
+
+
+def _as_text(name: str | bytes) -> str:
+    return name.decode("utf-8", "replace") if isinstance(name, bytes) else name

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from meritnas.data.bundled import BUNDLED, BUNDLED_IMAGES, load_bundled_images
+from meritnas.data.files.plain_file import given_path
 from meritnas.data.images.arrays import as_images
 from meritnas.data.images.cifar_files import (
     has_cifar_files,
@@ -29,6 +30,7 @@ from meritnas.data.images.npz import read_image_npz
 from meritnas.data.images.picture import Size, is_picture
 from meritnas.data.images.shape import with_size
 from meritnas.errors import DataError
+from meritnas.settings.reading import MAX_UNPACKED_MB
 from meritnas.wording import did_you_mean
 
 ImageData: TypeAlias = str | Path | tuple[np.ndarray, np.ndarray]
@@ -51,19 +53,22 @@ def is_image_data(data: Any) -> bool:
         return False
     if str(data) in BUNDLED_IMAGES:
         return True
-    path = Path(data).expanduser()
+    path = given_path(data)
     if path.is_dir():
         return has_idx_files(path) or has_cifar_files(path) or holds_pictures(path)
     known = path.name.lower().endswith((".npz", *_ARCHIVES))
     return known or is_idx_file(path) or is_cifar_file(path) or is_picture(path)
 
 
-def read_images(data: ImageData, size: Size | None) -> ImageSet:
+def read_images(
+    data: ImageData, size: Size | None, max_unpacked_mb: int = MAX_UNPACKED_MB
+) -> ImageSet:
     """Reads images of any format, with labels where there are any.
 
     Args:
         data: What holds the images. A bundled name wins over a file of that name.
         size: Height and width of the images; None as each reader says.
+        max_unpacked_mb: How many megabytes a file may unpack to.
 
     Raises:
         DataError: There are no images, or they cannot be read.
@@ -74,7 +79,7 @@ def read_images(data: ImageData, size: Size | None) -> ImageSet:
         images, digits = load_bundled_images(str(data))
         found = ImageSet(images, as_labels(digits, len(images), str(data)))
     else:
-        found = _read_path(Path(data).expanduser(), size)
+        found = _read_path(given_path(data), size, max_unpacked_mb)
     return found if size is None else replace(found, images=with_size(found.images, size))
 
 
@@ -85,19 +90,19 @@ def _read_pair(images: np.ndarray, labels: np.ndarray) -> ImageSet:
     return ImageSet(pixels.copy(), named, notes=notes)
 
 
-def _read_path(path: Path, size: Size | None) -> ImageSet:
+def _read_path(path: Path, size: Size | None, max_unpacked_mb: int) -> ImageSet:
     if not path.exists():
         raise DataError(
             f"no file or folder {path} and no bundled images of this name;"
             f"{did_you_mean(str(path), BUNDLED_IMAGES)} bundled: {', '.join(BUNDLED_IMAGES)}"
         )
     if path.is_dir():
-        return _read_folder(path, size)
+        return _read_folder(path, size, max_unpacked_mb)
     name = path.name.lower()
     if name.endswith(".npz"):
-        return read_image_npz(path, size)
+        return read_image_npz(path, size, max_unpacked_mb)
     if is_idx_file(path):
-        return read_idx_images(path)
+        return read_idx_images(path, max_unpacked_mb)
     if is_cifar_file(path):
         return read_cifar_file(path)
     if name.endswith(_ARCHIVES):
@@ -110,9 +115,9 @@ def _read_path(path: Path, size: Size | None) -> ImageSet:
     )
 
 
-def _read_folder(folder: Path, size: Size | None) -> ImageSet:
+def _read_folder(folder: Path, size: Size | None, max_unpacked_mb: int) -> ImageSet:
     if has_idx_files(folder):
-        return read_idx_folder(folder)
+        return read_idx_folder(folder, max_unpacked_mb)
     if has_cifar_files(folder):
         return read_cifar_folder(folder)
     # Archives often unpack into a folder in a folder.

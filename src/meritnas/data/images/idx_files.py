@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
 import math
 import re
-import zlib
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from meritnas.data.files.plain_file import read_plain_file
+from meritnas.data.files.unpacking import GZIP, unpack_gzip
 from meritnas.data.images.image_set import ImageSet
 from meritnas.data.images.labels import LABEL, as_labels
 from meritnas.data.images.official_parts import official_test
 from meritnas.errors import DataError
+from meritnas.settings.reading import MAX_UNPACKED_MB
 from meritnas.wording import listed
 
 _IMAGES = re.compile(r"(?P<stem>.*)images[-._]?idx3([-._]ubyte)?(\.gz)?", re.IGNORECASE)
@@ -32,7 +33,7 @@ def has_idx_files(folder: Path) -> bool:
     return any(_IMAGES.fullmatch(path.name) for path in folder.iterdir())
 
 
-def read_idx_folder(folder: Path) -> ImageSet:
+def read_idx_folder(folder: Path, max_unpacked_mb: int = MAX_UNPACKED_MB) -> ImageSet:
     """Reads train-images-idx3-ubyte and its labels, and t10k-... or test-... as test images.
 
     Raises:
@@ -46,7 +47,11 @@ def read_idx_folder(folder: Path) -> ImageSet:
         if len(found) > 1:
             files = listed(stems[stem].name for stem in found)
             raise DataError(f"{folder} holds several data sets: {files}; name one of these files")
-    pieces = {part: read_idx_images(stems[found[0]]) for part, found in parts.items() if found}
+    pieces = {
+        part: read_idx_images(stems[found[0]], max_unpacked_mb)
+        for part, found in parts.items()
+        if found
+    }
     if len(pieces) == 1:
         return next(iter(pieces.values()))
     train, test = pieces["train"], pieces["test"]
@@ -62,20 +67,27 @@ def read_idx_folder(folder: Path) -> ImageSet:
     return ImageSet(np.concatenate([train.images, test.images]), labels, mask)
 
 
-def read_idx_images(path: Path) -> ImageSet:
+def read_idx_images(path: Path, max_unpacked_mb: int = MAX_UNPACKED_MB) -> ImageSet:
     """Reads a file of images and, if it lies beside it, the file of their labels.
 
+    Args:
+        path: The file of images.
+        max_unpacked_mb: How many megabytes a file may unpack to.
+
     Raises:
-        DataError: A file is damaged, or the two do not belong together.
+        DataError: A file is damaged or unpacks to too much, or the two do not belong together.
     """
     match = _IMAGES.fullmatch(path.name)
     if match is None:
         raise DataError(f"{path} holds labels; name the file of the images, such as images-idx3")
-    images = _read_idx(path, axes=3)[..., None]
+    images = _read_idx(path, 3, max_unpacked_mb)[..., None]
+    if not images[:1].size and len(images):
+        raise DataError(f"the images in {path} have no pixels; copy or load it again")
     beside = _by_stem(path.parent, _LABELS).get(match["stem"])
     if beside is None:
         return ImageSet(images, None)
-    return ImageSet(images, as_labels(_read_idx(beside, axes=1), len(images), str(beside)))
+    labels = _read_idx(beside, 1, max_unpacked_mb)
+    return ImageSet(images, as_labels(labels, len(images), str(beside)))
 
 
 def _by_stem(folder: Path, pattern: re.Pattern[str]) -> dict[str, Path]:
@@ -86,17 +98,16 @@ def _by_stem(folder: Path, pattern: re.Pattern[str]) -> dict[str, Path]:
     return dict(found)
 
 
-def _read_idx(path: Path, axes: int) -> np.ndarray:
+def _read_idx(path: Path, axes: int, max_unpacked_mb: int) -> np.ndarray:
     """Returns the bytes in a file as uint8 with a number of axes."""
-    try:
-        content = path.read_bytes()
-        if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path} is damaged ({error}); copy or load it again") from error
+    content = read_plain_file(path)
+    if content.startswith(GZIP):
+        content = unpack_gzip(content, path, max_unpacked_mb)
     magic = bytes((0, 0, _UBYTE, axes))
     header = 4 + 4 * axes
-    if content[:4] != magic or len(content) < header:
+    if content[:4] == magic and len(content) < header:
+        raise DataError(f"{path} ends within its header; copy or load it again")
+    if content[:4] != magic:
         raise DataError(
             f"{path} begins with the bytes {content[:4].hex(' ') or 'none'}, but a file of "
             f"{'images' if axes == 3 else 'labels'} of this kind begins with {magic.hex(' ')}; "

@@ -9,6 +9,7 @@ from meritnas.data.images.reading import ImageReading
 from meritnas.data.kind import DataKind, GraphInputs, NewRows
 from meritnas.errors import UsageError
 from meritnas.settings.preset import Facts
+from meritnas.settings.reading import MAX_UNPACKED_MB
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,6 @@ class ImageKind(DataKind):
     many = elsewhere = "images"
     this = "these are images"
     rows = "images"
-    predict_with = "pictures/"
     asks_target = False
     stored = "image"
     reading = ImageReading
@@ -38,6 +38,11 @@ class ImageKind(DataKind):
     space = "nasbench201"
     strategy = "advantage"
     least_judged_rows = 1
+
+    def predict_with(self, location: str | None) -> str:
+        """Pictures, whatever the images came in."""
+        del location
+        return "pictures/"
 
     def recognises(self, data: Any) -> bool:
         """A pair of arrays, pictures, or files of well-known data sets."""
@@ -57,12 +62,15 @@ class ImageKind(DataKind):
         """A bundled name, a path, or images with their labels."""
         from meritnas.data.images.source import load_images
 
-        source = load_images(data, reading.image_size)  # it says so if these are no images
+        # It says so if these are no images.
+        source = load_images(data, reading.image_size, reading.max_unpacked_mb)
         if target is not None:
             raise UsageError("target is for tables; images have their classes, leave it out")
         return source
 
-    def load_again(self, data: Any, kept: Mapping[str, Any], run: str) -> ImageSource:
+    def load_again(
+        self, data: Any, kept: Mapping[str, Any], run: str, reading: ImageReading
+    ) -> ImageSource:
         """At the size that they had then."""
         import pandas as pd
 
@@ -71,7 +79,7 @@ class ImageKind(DataKind):
         if isinstance(data, pd.DataFrame | Mapping):
             raise UsageError(f"run {run} was made on images, not on a table; give those")
         size = kept.get("image_size")
-        return load_images(data, tuple(size) if size else None)
+        return load_images(data, tuple(size) if size else None, reading.max_unpacked_mb)
 
     def remembered(self, source: ImageSource, reading: ImageReading | None) -> dict[str, Any]:
         """The size they were brought to, however that was found."""
@@ -123,11 +131,13 @@ class ImageKind(DataKind):
             raise UsageError("this network was trained on images; give it images, not a table")
         return encoder.transform(read_pictures(data, encoder).images)
 
-    def read_new(self, file: str, encoder: ImageEncoder, task: Task) -> NewRows:
+    def read_new(
+        self, file: str, encoder: ImageEncoder, task: Task, max_unpacked_mb: int = MAX_UNPACKED_MB
+    ) -> NewRows:
         """A picture, or pictures, with their classes where folders or files tell."""
         from meritnas.data.images.pictures import read_pictures
 
-        found = read_pictures(file, encoder)
+        found = read_pictures(file, encoder, max_unpacked_mb)
         truth = _as_classes(found.labels, task.classes)
         return NewRows(found.images, found.names, truth, found.notes, "images with known class")
 

@@ -19,6 +19,7 @@ from meritnas.data.images.picture import Size
 from meritnas.data.images.picture_stack import stack_pictures
 from meritnas.data.images.shape import with_size
 from meritnas.errors import DataError
+from meritnas.settings.reading import MAX_UNPACKED_MB
 from meritnas.wording import listed
 
 _TYPES = "uint8, int64, U"
@@ -50,7 +51,9 @@ class _Part:
     labels: str | None
 
 
-def read_image_npz(path: Path, size: Size | None) -> ImageSet:
+def read_image_npz(
+    path: Path, size: Size | None, max_unpacked_mb: int = MAX_UNPACKED_MB
+) -> ImageSet:
     """Reads images and labels from a NumPy archive, never by unpickling.
 
     Its arrays are named as people do (see the error for an archive without such names; capitals
@@ -62,11 +65,12 @@ def read_image_npz(path: Path, size: Size | None) -> ImageSet:
         path: The file.
         size: Height and width of the images; None to leave arrays as they are, and for bytes as
             `stack_pictures` says.
+        max_unpacked_mb: How many megabytes the file may unpack to.
 
     Raises:
-        DataError: The file is damaged or has no such arrays.
+        DataError: The file is damaged, has no such arrays, or unpacks to too much.
     """
-    with opened_archive(path, _TYPES) as archive:
+    with opened_archive(path, _TYPES, max_unpacked_mb) as archive:
         arrays = {_plain(name): name for name in archive.names}
         parts = list(_find_parts(arrays))
         if not parts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -11,9 +12,13 @@ from typing import TypeAlias
 import numpy as np
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
+from meritnas.data.files.plain_file import check_plain_file
 from meritnas.errors import DataError
 
 PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
+
+_FORMATS = ("PNG", "JPEG", "BMP", "DIB", "GIF", "WEBP", "TIFF")
+"""Pillow would go by what is in a file, and run a program of its own for some formats."""
 
 PictureFile: TypeAlias = Path | bytes
 """Where a picture is, or what its file holds."""
@@ -78,17 +83,36 @@ def read_picture(file: PictureFile, name: str, size: Size) -> np.ndarray:
 
 @contextmanager
 def _opened(file: PictureFile, name: str) -> Iterator[Image.Image]:
+    if isinstance(file, Path):
+        check_plain_file(file)
     try:
-        with Image.open(BytesIO(file) if isinstance(file, bytes) else file) as picture:
-            yield picture
+        with (
+            _large_ones_refused(),
+            Image.open(BytesIO(file) if isinstance(file, bytes) else file, "r", _FORMATS) as found,
+        ):
+            yield found
     except DataError:
         raise
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
+        raise DataError(
+            f"{name} has, or claims, more than {Image.MAX_IMAGE_PIXELS:,} pixels; scale it down or "
+            "remove it"
+        ) from error
     except Exception as error:  # Pillow has many kinds of them for damaged files
         known = isinstance(error, UnidentifiedImageError) or not str(error)
         reason = "" if known else f" ({error})"
         raise DataError(
             f"{name} is damaged or no picture{reason}; remove or replace this file"
         ) from error
+
+
+@contextmanager
+def _large_ones_refused() -> Iterator[None]:
+    """Makes an error of Pillow's warning about more than 89 million pixels; of others nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        yield
 
 
 def _on_white(picture: Image.Image, name: str) -> Image.Image:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from meritnas.data.bundled import BUNDLED_IMAGES
+from meritnas.data.files.plain_file import given_path
 from meritnas.data.images.arrays import as_images
 from meritnas.data.images.encoder import ImageEncoder
 from meritnas.data.images.folder import holds_pictures, read_flat_folder
@@ -17,6 +18,7 @@ from meritnas.data.images.image_set import ImageSet
 from meritnas.data.images.picture import Size, is_picture
 from meritnas.data.images.picture_stack import stack_pictures
 from meritnas.data.images.shape import with_channels, with_size
+from meritnas.settings.reading import MAX_UNPACKED_MB
 
 
 @dataclass(frozen=True)
@@ -36,37 +38,40 @@ class Pictures:
     notes: tuple[str, ...] = ()
 
 
-def read_pictures(data: ImageData | np.ndarray, encoder: ImageEncoder) -> Pictures:
+def read_pictures(
+    data: ImageData | np.ndarray, encoder: ImageEncoder, max_unpacked_mb: int = MAX_UNPACKED_MB
+) -> Pictures:
     """Reads new images, with their labels where they have some.
 
     Args:
         data: A picture, a folder of pictures, an array of images, or whatever `load_images`
             takes; labels are not needed.
         encoder: Says which size and channels the images are brought to.
+        max_unpacked_mb: How many megabytes a file may unpack to.
 
     Raises:
         DataError: There are no images, or one is damaged.
     """
     size = encoder.height, encoder.width
-    found = _read(data, size)
+    found = _read(data, size, max_unpacked_mb)
     images = with_channels(with_size(found.images, size), encoder.channels)
     names = list(found.names) or [str(place) for place in range(len(images))]
     return Pictures(names, images, found.labels, found.notes)
 
 
-def _read(data: ImageData | np.ndarray, size: Size) -> ImageSet:
+def _read(data: ImageData | np.ndarray, size: Size, max_unpacked_mb: int) -> ImageSet:
     if isinstance(data, np.ndarray):
         images, notes = as_images(data, "the array of images")
         return ImageSet(images, None, notes=notes)
     if isinstance(data, tuple) or str(data) in BUNDLED_IMAGES:
         return read_images(data, size)
-    path = Path(data).expanduser()
+    path = given_path(data)
     if path.is_file() and is_picture(path):
         images, notes = stack_pictures([path], [str(path)], size)
         return ImageSet(images, None, names=(path.name,), notes=notes)
     if path.is_dir() and _is_flat(path):
         return read_flat_folder(path, size)
-    return read_images(path, size)
+    return read_images(path, size, max_unpacked_mb)
 
 
 def _is_flat(folder: Path) -> bool:

@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 
 from meritnas.data.bundled import BUNDLED_IMAGES
+from meritnas.data.files.plain_file import given_path
 from meritnas.data.images.formats import ImageData, is_image_data, read_images
 from meritnas.data.images.reading import checked_size
 from meritnas.errors import DataError
+from meritnas.settings.reading import MAX_UNPACKED_MB
 from meritnas.wording import listed
 
 __all__ = ["ImageData", "ImageSource", "is_image_data", "load_images"]
@@ -45,7 +47,11 @@ class ImageSource:
     notes: tuple[str, ...] = ()
 
 
-def load_images(data: ImageData, size: int | tuple[int, int] | None = None) -> ImageSource:
+def load_images(
+    data: ImageData,
+    size: int | tuple[int, int] | None = None,
+    max_unpacked_mb: int = MAX_UNPACKED_MB,
+) -> ImageSource:
     """Loads bundled images by name, images by path, or takes a pair of arrays.
 
     A path is of a folder with a folder of pictures for each class (see `read_image_folder`), a
@@ -57,12 +63,14 @@ def load_images(data: ImageData, size: int | tuple[int, int] | None = None) -> I
             bundled name wins over a file of that name; write ./digits for the file.
         size: Height and width, or one number for both, that all images are resized to. None for
             arrays as they are, and pictures in their most common size but at most 64 pixels.
+        max_unpacked_mb: How many megabytes a file may unpack to.
 
     Raises:
         DataError: The images cannot be found or used.
         UsageError: The size is no size.
     """
-    found = read_images(data, None if size is None else checked_size(size))
+    checked = None if size is None else checked_size(size)
+    found = read_images(data, checked, max_unpacked_mb)
     name, location = _place(data)
     if found.labels is None:
         raise DataError(
@@ -88,7 +96,7 @@ def _place(data: ImageData) -> tuple[str, str | None]:
         return "arrays", None
     if str(data) in BUNDLED_IMAGES:
         return str(data), str(data)
-    path = Path(data).expanduser().resolve()
+    path = given_path(data).resolve()
     stem = path.name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem
     return stem or "images", str(path)
 

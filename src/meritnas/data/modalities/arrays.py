@@ -13,6 +13,7 @@ from meritnas.data.files.archive import opened_archive
 from meritnas.data.modalities.picture import picture_shape
 from meritnas.data.modalities.view import View
 from meritnas.errors import DataError
+from meritnas.settings.reading import MAX_UNPACKED_MB
 from meritnas.wording import did_you_mean, listed
 
 Values: TypeAlias = np.ndarray | pd.DataFrame
@@ -22,13 +23,17 @@ _TYPES = "float32, uint8, U"
 _FEATURE_AXES = (1, 2, 3, 4)
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
+def read_arrays(path: Path, max_unpacked_mb: int = MAX_UNPACKED_MB) -> dict[str, np.ndarray]:
     """Reads all arrays of a NumPy archive, never by unpickling.
 
+    Args:
+        path: The file.
+        max_unpacked_mb: How many megabytes it may unpack to.
+
     Raises:
-        DataError: The file is damaged, or holds Python objects.
+        DataError: The file is damaged, holds Python objects, or unpacks to too much.
     """
-    with opened_archive(path, _TYPES) as archive:
+    with opened_archive(path, _TYPES, max_unpacked_mb) as archive:
         return {name: archive.array(name) for name in archive.names}
 
 

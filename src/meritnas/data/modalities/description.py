@@ -22,8 +22,9 @@ _ROWS = (
 )
 _SCALED = (
     "(value - low) / (high - low), clipped to 0..1; 0 where high is low; a NaN among numbers is "
-    "mean. Lists of one are for all values of a feature, others have one for each column. In "
-    "`row` the values of a sample follow each other with the last axis running fastest"
+    "mean, and so is what is `missing_from` or more, either sign, where there is such a list. "
+    "Lists of one are for all values of a feature, others have one for each column. In `row` the "
+    "values of a sample follow each other with the last axis running fastest"
 )
 _PICTURE = "channels come first: [channels, height, width]; "
 _FROZEN = (
@@ -92,7 +93,9 @@ def _modality(modality: Modality, start: int) -> dict[str, Any]:
     for feature in _features(modality):
         end = start + math.prod(feature.shape)
         scaled = {"low": feature.low, "high": feature.high, "mean": feature.mean}
-        lists = {name: list(values) for name, values in scaled.items()}
+        lists: dict[str, list[Any]] = {name: list(values) for name, values in scaled.items()}
+        if feature.far:
+            lists["missing_from"] = [None if each is None else each.limit for each in feature.far]
         features.append({"shape": list(feature.shape), "row": [start, end], **lists})
         start = end
     return {**found, "features": features}

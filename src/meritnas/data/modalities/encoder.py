@@ -126,7 +126,7 @@ class ModalityEncoder:
         for each in self.modalities:
             if each.name not in views or not present_rows(views[each.name]).any():
                 notes.append(f"no sample has the modality '{each.name}'; all go without it")
-            elif isinstance(plain := _as_read(each), TableModality):
+            elif not isinstance(plain := _as_read(each), WrittenModality):
                 notes += plain.unfamiliar(views[each.name])
         return notes
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from meritnas.data.files.plain_file import given_path, new_file_like
 from meritnas.data.kind import DataKind, GraphInputs, NewRows
 from meritnas.data.modalities.reading import ModalityReading
 from meritnas.errors import DataError, UsageError
 from meritnas.settings.preset import Facts
+from meritnas.settings.reading import MAX_UNPACKED_MB
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,7 +29,6 @@ class ModalityKind(DataKind):
     elsewhere = "several modalities (--space fusion)"
     this = "these are several modalities"
     rows = "samples"
-    predict_with = "new.npz"
     has_parts = True
     stored = "modalities"
     reading = ModalityReading
@@ -40,6 +40,10 @@ class ModalityKind(DataKind):
     strategy = "sm-shapley"
     by_looks = False
     least_judged_rows = 256
+
+    def predict_with(self, location: str | None) -> str:
+        """A file of the same format: of a table, another table."""
+        return new_file_like(location, ".npz")
 
     def recognises(self, data: Any) -> bool:
         """Arrays and frames by name."""
@@ -61,16 +65,18 @@ class ModalityKind(DataKind):
             raise UsageError(
                 "name the array or column to predict: target=... (--target on the line)"
             )
-        where = data if isinstance(data, pd.DataFrame | Mapping) else Path(data).expanduser()
-        return load_modalities(where, target, reading.modalities)
+        where = data if isinstance(data, pd.DataFrame | Mapping) else given_path(data)
+        return load_modalities(where, target, reading.modalities, reading.max_unpacked_mb)
 
-    def load_again(self, data: Any, kept: Mapping[str, Any], run: str) -> ModalitySource:
+    def load_again(
+        self, data: Any, kept: Mapping[str, Any], run: str, reading: ModalityReading
+    ) -> ModalitySource:
         """By target, and which modalities were taken."""
         from meritnas.data.modalities.source import load_modalities
 
         if isinstance(data, tuple):
             raise UsageError(f"run {run} was made on several modalities; give those by name")
-        return load_modalities(data, kept["target"], kept["modalities"])
+        return load_modalities(data, kept["target"], kept["modalities"], reading.max_unpacked_mb)
 
     def remembered(self, source: ModalitySource, reading: ModalityReading | None) -> dict[str, Any]:
         """The target, and which modalities were asked for."""
@@ -124,18 +130,24 @@ class ModalityKind(DataKind):
             )
         return encoder.transform(load_views(data, encoder.columns))
 
-    def read_new(self, file: str, encoder: ModalityEncoder, task: Task) -> NewRows:
+    def read_new(
+        self,
+        file: str,
+        encoder: ModalityEncoder,
+        task: Task,
+        max_unpacked_mb: int = MAX_UNPACKED_MB,
+    ) -> NewRows:
         """An archive or a table, with the target or without."""
-        from meritnas.data.modalities.source import load_target, load_views
+        from meritnas.data.modalities.source import load_target, load_views, read_samples
 
-        path = Path(file).expanduser()
-        notes = encoder.unfamiliar(load_views(path, encoder.columns))
+        samples = read_samples(given_path(file), max_unpacked_mb)
+        notes = encoder.unfamiliar(load_views(samples, encoder.columns))
         labels = [str(label) for label in task.classes]
         try:
-            truth = load_target(path, task.target, labels)
+            truth = load_target(samples, task.target, labels)
         except DataError as error:
             truth, notes = None, [*notes, f"not scored: {error}"]
-        return NewRows(path, None, truth, notes, f"rows with known '{task.target}'")
+        return NewRows(samples, None, truth, notes, f"rows with known '{task.target}'")
 
     def graph_inputs(self, encoder: ModalityEncoder) -> GraphInputs:
         """Encoded rows."""

@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 
 from meritnas.data.modalities.row_layout import Shape
-from meritnas.data.modalities.vector import ScaledFeature, feature_arrays, scaling_warnings
-from meritnas.data.modalities.view import View, empty_rows
+from meritnas.data.modalities.vector import (
+    ScaledFeature,
+    far_notes,
+    feature_arrays,
+    scaling_warnings,
+)
+from meritnas.data.modalities.view import View
 from meritnas.errors import DataError
 
 _CHANNELS = (1, 3)
@@ -51,7 +56,7 @@ class PictureModality:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A sentence if there is nothing to see, one about missing values."""
+        """Sentences if there is nothing to see, about missing values and far ones."""
         return scaling_warnings(self.name, (self.feature,))
 
     def encode(self, view: View, rows: np.ndarray, out: np.ndarray) -> None:
@@ -67,8 +72,11 @@ class PictureModality:
                 f"from, got {list(array.shape)}"
             )
         pixels = _channels_first(array, self.feature.shape)
-        self.feature.encode(pixels, rows, f"'{self.name}'", out[:, 1:])
-        out[:, 0] = ~empty_rows(array[rows])
+        out[:, 0] = self.feature.encode(pixels, rows, f"'{self.name}'", out[:, 1:])
+
+    def unfamiliar(self, view: View) -> list[str]:
+        """A sentence if pixels are far outside what was trained on."""
+        return far_notes(self.name, (self.feature,), feature_arrays(self.name, view))
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> PictureModality:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from meritnas.data.files.loaded import fingerprint, load_table
+from meritnas.data.files.plain_file import given_path
 from meritnas.data.modalities.arrays import Values, array_views, modality_of, read_arrays
 from meritnas.data.modalities.columns import column_views, text_or_table
 from meritnas.data.modalities.encoder import same_rows
@@ -21,6 +22,7 @@ from meritnas.data.modalities.target import target_values
 from meritnas.data.modalities.view import View, present_rows, take_rows
 from meritnas.data.multilabel import label_frame, label_lists
 from meritnas.errors import DataError
+from meritnas.settings.reading import MAX_UNPACKED_MB
 from meritnas.wording import did_you_mean, listed
 
 InMemory: TypeAlias = pd.DataFrame | Mapping[str, Values]
@@ -77,7 +79,10 @@ class _Found:
 
 
 def load_modalities(
-    data: ModalityData, target: str, modalities: Modalities | None = None
+    data: ModalityData,
+    target: str,
+    modalities: Modalities | None = None,
+    max_unpacked_mb: int = MAX_UNPACKED_MB,
 ) -> ModalitySource:
     """Loads samples of several modalities.
 
@@ -93,14 +98,15 @@ def load_modalities(
         data: The path of an .npz file or a table, arrays and frames by name, or a frame.
         target: The array or column to predict.
         modalities: Names of the modalities to take, None for all; or of a table, name -> columns.
+        max_unpacked_mb: How many megabytes a file may unpack to.
 
     Raises:
         DataError: The data, the target or a modality cannot be found or used.
     """
-    arrays = _arrays(data)
+    arrays = _arrays(data, max_unpacked_mb)
     if arrays is None:
         assert not isinstance(data, Mapping)
-        table = load_table(data)
+        table = load_table(data, max_unpacked_mb=max_unpacked_mb)
         name, location, where = table.name, table.location, table.location or table.name
         found = _from_table(table.frame, target, modalities, where)
     else:
@@ -129,6 +135,20 @@ def take_modalities(
     else:
         views = _array_modalities(arrays, modalities)
     return _source(*_place(data), _Found(views, target_values(target, _APART)))
+
+
+def read_samples(path: Path, max_unpacked_mb: int) -> InMemory:
+    """Reads a file of samples into memory, so that it need not be read again.
+
+    Args:
+        path: A NumPy archive or a table.
+        max_unpacked_mb: How many megabytes it may unpack to.
+
+    Raises:
+        DataError: The file cannot be found or used.
+    """
+    arrays = _arrays(path, max_unpacked_mb)
+    return load_table(path, max_unpacked_mb=max_unpacked_mb).frame if arrays is None else arrays
 
 
 def load_target(
@@ -191,7 +211,7 @@ def _known_columns(view: View, columns: Sequence[str]) -> View:
     return view[there] if there else view
 
 
-def _arrays(data: ModalityData) -> dict[str, Values] | None:
+def _arrays(data: ModalityData, max_unpacked_mb: int = MAX_UNPACKED_MB) -> dict[str, Values] | None:
     """The arrays and frames of data by name, None for a table."""
     if isinstance(data, pd.DataFrame) and data.columns.nlevels > 1:
         groups = data.columns.get_level_values(0)
@@ -201,10 +221,7 @@ def _arrays(data: ModalityData) -> dict[str, Values] | None:
         return {str(name): _plain_values(values) for name, values in data.items()}
     if isinstance(data, pd.DataFrame) or not str(data).lower().endswith(_ARCHIVE):
         return None
-    path = Path(data).expanduser()
-    if not path.is_file():
-        raise DataError(f"no file {path}; check the path")
-    return {**read_arrays(path)}
+    return {**read_arrays(given_path(data), max_unpacked_mb)}
 
 
 def _plain_values(values: Any) -> Values:
@@ -220,7 +237,7 @@ def _place(data: ModalityData) -> tuple[str, str | None]:
     """The short name and the location of arrays, or of what is in memory."""
     if not isinstance(data, str | Path):
         return "frame" if isinstance(data, pd.DataFrame) else "arrays", None
-    path = Path(data).expanduser().resolve()
+    path = given_path(data).resolve()
     return path.stem, str(path)
 
 

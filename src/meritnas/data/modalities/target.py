@@ -11,6 +11,9 @@ from meritnas.data.modalities.arrays import as_text
 from meritnas.data.multilabel import array_frame
 from meritnas.errors import DataError
 
+_KINDS = "biufUO"
+"""Of types that are numbers, text, or whatever Python has."""
+
 
 def target_values(
     values: Any, target: str, names: np.ndarray | None = None
@@ -70,12 +73,19 @@ def _numbers(frame: pd.DataFrame) -> np.ndarray:
 
 def _named(answers: np.ndarray, names: np.ndarray | None, target: str) -> pd.Series:
     """The target [n], with names for class numbers where there are any."""
+    if answers.dtype.kind not in _KINDS:
+        raise DataError(f"the target '{target}' holds {answers.dtype}; give numbers or text")
     kind = object if answers.dtype.kind in "UO" else None
     values = pd.Series(answers, name=target, dtype=kind)
     if kind is object:
         return values.mask(values.isin([""]))
     if names is None or answers.dtype.kind not in "iu" or not len(answers):
         return values
+    if names.ndim != 1:
+        raise DataError(
+            f"'{target}_names' has the shape {list(names.shape)}; give a name for each number of "
+            f"'{target}' from 0 on: [names]"
+        )
     if answers.min() < 0 or answers.max() >= len(names):
         raise DataError(
             f"'{target}_names' has {len(names)} names, but '{target}' holds numbers from "

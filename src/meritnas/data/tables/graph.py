@@ -10,6 +10,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from meritnas.data.columns.bound import FARTHEST
 from meritnas.data.columns.date_column import PERIODS, DateColumn
 from meritnas.data.columns.description import raw_numbers
 from meritnas.data.columns.encoder import TableEncoder
@@ -57,7 +58,7 @@ class TableRows(nn.Module):
     rows [n, width] that the network reads. The numbers are those that `raw_numbers` names: of a
     number column its value, of a date column the seconds since 1970 and the place in each cycle
     (month 0 to 11, weekday 0 for Monday, hour with minutes as its fraction). A code that does
-    not exist counts as 0. Infinite numbers, an error in the encoder, go through unnoticed.
+    not exist counts as 0. Infinite numbers, an error in the encoder, are taken as far ones.
 
     An input without columns is left out of the call.
     """
@@ -65,6 +66,7 @@ class TableRows(nn.Module):
     cardinalities: Tensor
     sources: Tensor
     flagged: Tensor
+    limits: Tensor
 
     def __init__(self, encoder: TableEncoder) -> None:
         super().__init__()
@@ -80,6 +82,11 @@ class TableRows(nn.Module):
             flagged += [place] if date.indicator else []
             sources += [place + 1 + cycle for cycle in range(len(date.cycles)) for _ in range(2)]
             place += 1 + len(date.cycles)
+        limits = [math.inf] * place
+        for number, column in enumerate(numbers):
+            limits[number] = math.inf if column.far is None else column.far.limit
+        self.fills = any(column.far is not None for column in numbers)
+        _keep_reals(self, limits=limits)
         _keep(self, cardinalities=encoder.cardinalities, sources=sources, flagged=flagged)
 
     def forward(self, *inputs: Tensor) -> Tensor:
@@ -87,6 +94,8 @@ class TableRows(nn.Module):
         parts = []
         if len(self.sources):
             missing = torch.isnan(inputs[0])
+            if self.fills:
+                missing = missing | (inputs[0].abs() >= self.limits)
             found = self._numbers(inputs[0])
             parts.append(found.masked_fill(missing.index_select(1, self.sources), 0.0))
             if len(self.flagged):
@@ -140,7 +149,7 @@ class ScaledDates(nn.Module):
     def forward(self, numbers: Tensor) -> Tensor:
         """Time standardised, then sine and cosine of each cycle, date by date."""
         seconds = numbers.index_select(1, self.times)
-        parts = [((seconds - self.mean) / self.scale).float()]
+        parts = [((seconds - self.mean) / self.scale).clamp(-FARTHEST, FARTHEST).float()]
         if len(self.places):
             # In single precision: onnxruntime has no cosine for more.
             angles = (numbers.index_select(1, self.places) * self.turns).float()
@@ -201,7 +210,7 @@ class ScaledNumbers(nn.Module):
 
     def forward(self, numbers: Tensor) -> Tensor:
         """Missing values, NaN, give anything."""
-        scaled = (numbers - self.mean) / self.scale
+        scaled = ((numbers - self.mean) / self.scale).clamp(-FARTHEST, FARTHEST)
         if not len(self.bent):
             return scaled
         mapped = self._between_knots(numbers.index_select(1, self.bent))

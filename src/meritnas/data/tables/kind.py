@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from meritnas.data.files.plain_file import given_path, new_file_like
 from meritnas.data.kind import DataKind, GraphInputs, NewRows
 from meritnas.data.tables.reading import TableReading
 from meritnas.errors import UsageError
 from meritnas.settings.preset import Facts
+from meritnas.settings.reading import MAX_UNPACKED_MB
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,12 +31,15 @@ class TableKind(DataKind):
     many = elsewhere = "tables"
     this = "this is a table"
     rows = "rows"
-    predict_with = "new.csv"
     stored = ""
     reading = TableReading
     space = "tabular"
     strategy = "tabnas"
     least_judged_rows = 256
+
+    def predict_with(self, location: str | None) -> str:
+        """A file of the same format."""
+        return new_file_like(location, ".csv")
 
     def impossible(self, data: Any) -> str:
         """A pair of arrays has no columns."""
@@ -46,9 +51,11 @@ class TableKind(DataKind):
         """A bundled name, a file, or a frame."""
         from meritnas.data.tables.source import load_source
 
-        return load_source(data, target, reading.skip_bad_rows)
+        return load_source(data, target, reading.skip_bad_rows, reading.max_unpacked_mb)
 
-    def load_again(self, data: Any, kept: Mapping[str, Any], run: str) -> Source:
+    def load_again(
+        self, data: Any, kept: Mapping[str, Any], run: str, reading: TableReading
+    ) -> Source:
         """By target, and whether bad rows were skipped."""
         import pandas as pd
 
@@ -56,7 +63,7 @@ class TableKind(DataKind):
 
         if not isinstance(data, str | pd.DataFrame):
             raise UsageError(f"run {run} was made on a table, not on images; give that")
-        return load_source(data, kept["target"], kept["skip_bad_rows"])
+        return load_source(data, kept["target"], kept["skip_bad_rows"], reading.max_unpacked_mb)
 
     def remembered(self, source: Source, reading: TableReading | None) -> dict[str, Any]:
         """The target, and whether bad rows were skipped."""
@@ -112,9 +119,10 @@ class TableKind(DataKind):
             raise UsageError("this network was trained on a table; give it a data frame")
         return torch.from_numpy(encoder.transform(data))
 
-    def read_new(self, file: str, encoder: TableEncoder, task: Task) -> NewRows:
+    def read_new(
+        self, file: str, encoder: TableEncoder, task: Task, max_unpacked_mb: int = MAX_UNPACKED_MB
+    ) -> NewRows:
         """A table, with the target or without."""
-        from pathlib import Path
 
         from meritnas.data.bundled import BUNDLED, load_bundled
         from meritnas.data.files.table import read_table
@@ -122,7 +130,8 @@ class TableKind(DataKind):
         if file in BUNDLED:
             frame = load_bundled(file)[0]
         else:
-            frame = read_table(Path(file).expanduser(), decimal=encoder.decimal)
+            path = given_path(file)
+            frame = read_table(path, decimal=encoder.decimal, max_unpacked_mb=max_unpacked_mb)
         truth = frame[task.target] if task.target in frame.columns else None
         counted = f"rows with known '{task.target}'"
         return NewRows(frame, None, truth, encoder.unfamiliar(frame), counted)

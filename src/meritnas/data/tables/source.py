@@ -9,6 +9,7 @@ import pandas as pd
 
 from meritnas.data.files.loaded import fingerprint, load_table
 from meritnas.errors import DataError
+from meritnas.settings.reading import MAX_UNPACKED_MB
 from meritnas.wording import listed
 
 
@@ -34,7 +35,10 @@ class Source:
 
 
 def load_source(
-    data: str | Path | pd.DataFrame, target: str | None, skip_bad_rows: bool = False
+    data: str | Path | pd.DataFrame,
+    target: str | None,
+    skip_bad_rows: bool = False,
+    max_unpacked_mb: int = MAX_UNPACKED_MB,
 ) -> Source:
     """Loads bundled data by name, a table file by path, or takes a frame as it is.
 
@@ -43,11 +47,12 @@ def load_source(
             write ./digits for the file.
         target: The column to predict; None for the own target of bundled data.
         skip_bad_rows: Whether to leave out rows of a text file with too many fields.
+        max_unpacked_mb: How many megabytes a file may unpack to.
 
     Raises:
         DataError: The data or the target cannot be found or used.
     """
-    loaded = load_table(data, skip_bad_rows)
+    loaded = load_table(data, skip_bad_rows, max_unpacked_mb)
     chosen = loaded.target(target)
     frame = loaded.frame
     if chosen is None:

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from meritnas.data.files.plain_file import given_path
 from meritnas.data.kind import DataKind, GraphInputs
 from meritnas.data.texts.reading import TextReading
 from meritnas.errors import UsageError
 from meritnas.settings.preset import Facts
+from meritnas.settings.reading import MAX_UNPACKED_MB
 
 if TYPE_CHECKING:
     from meritnas.data.bundle import Bundle, Outline
@@ -27,7 +29,6 @@ class TextKind(DataKind):
     many = elsewhere = "texts"
     this = "this is a text"
     rows = "words"
-    predict_with = '--prompt "It was"'
     writes = True
     asks_target = False
     stored = "text"
@@ -41,6 +42,11 @@ class TextKind(DataKind):
     by_looks = False
     least_judged_rows = 1
 
+    def predict_with(self, location: str | None) -> str:
+        """A prompt."""
+        del location
+        return '--prompt "It was"'
+
     def impossible(self, data: Any) -> str:
         """A text is in files."""
         if not isinstance(data, str | Path):
@@ -53,15 +59,17 @@ class TextKind(DataKind):
 
         if target is not None:
             raise UsageError("target is for tables; a text's next word is what is predicted")
-        return load_text(Path(data).expanduser(), reading.level)
+        return load_text(given_path(data), reading.level, reading.max_unpacked_mb)
 
-    def load_again(self, data: Any, kept: Mapping[str, Any], run: str) -> TextSource:
+    def load_again(
+        self, data: Any, kept: Mapping[str, Any], run: str, reading: TextReading
+    ) -> TextSource:
         """By words or by characters, as then."""
         from meritnas.data.texts.source import load_text
 
         if not isinstance(data, str):
             raise UsageError(f"run {run} was made on a text; leave data out")
-        return load_text(data, kept["level"])
+        return load_text(data, kept["level"], reading.max_unpacked_mb)
 
     def remembered(self, source: TextSource, reading: TextReading | None) -> dict[str, Any]:
         """Words or characters."""
@@ -107,9 +115,11 @@ class TextKind(DataKind):
         del encoder, data
         raise UsageError(_PROMPT)
 
-    def read_new(self, file: str, encoder: TextEncoder, task: Task) -> NoReturn:
+    def read_new(
+        self, file: str, encoder: TextEncoder, task: Task, max_unpacked_mb: int = MAX_UNPACKED_MB
+    ) -> NoReturn:
         """None: a language model goes on with a prompt instead."""
-        del file, encoder, task
+        del file, encoder, task, max_unpacked_mb
         raise UsageError(_PROMPT)
 
     def graph_inputs(self, encoder: TextEncoder) -> GraphInputs:

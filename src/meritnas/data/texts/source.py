@@ -10,6 +10,7 @@ from pathlib import Path
 from meritnas.data.files.encoding import read_utf8
 from meritnas.data.texts.words import Level, is_tokenised, split_text, without_licence
 from meritnas.errors import DataError
+from meritnas.settings.reading import MAX_UNPACKED_MB
 
 PARTS = ("train", "valid", "test")
 _OTHER_NAMES = {"valid": ("valid", "val", "dev")}
@@ -44,7 +45,9 @@ class TextSource:
     notes: tuple[str, ...] = ()
 
 
-def load_text(path: str | Path, level: Level = "word") -> TextSource:
+def load_text(
+    path: str | Path, level: Level = "word", max_unpacked_mb: int = MAX_UNPACKED_MB
+) -> TextSource:
     """Loads one text file, or a folder with files for train, valid and test.
 
     Of one file the first 80 % of its words are for training, the next 10 % for validation and the
@@ -54,6 +57,7 @@ def load_text(path: str | Path, level: Level = "word") -> TextSource:
     Args:
         path: A file (it may end with .gz) or a folder.
         level: What a text is made of, "word" or "character".
+        max_unpacked_mb: How many megabytes a file may unpack to.
 
     Raises:
         DataError: There is no such text, or too little of it.
@@ -63,11 +67,11 @@ def load_text(path: str | Path, level: Level = "word") -> TextSource:
     place = Path(path)
     notes: list[str] = []
     if place.is_dir():
-        texts = [_read(_file_of(place, part), notes) for part in PARTS]
+        texts = [_read(_file_of(place, part), notes, max_unpacked_mb) for part in PARTS]
         tokenised = is_tokenised(texts[0])
         parts = [split_text(text, level, tokenised=tokenised) for text in texts]
     else:
-        text = _read(place, notes)
+        text = _read(place, notes, max_unpacked_mb)
         tokenised = is_tokenised(text)
         words = split_text(text, level, tokenised=tokenised)
         ends = [0, *(int(share * len(words)) for share in _SHARES), len(words)]
@@ -110,8 +114,8 @@ def _file_of(folder: Path, part: str) -> Path:
     return found[0]
 
 
-def _read(path: Path, notes: list[str]) -> str:
-    text = read_utf8(path).decode()
+def _read(path: Path, notes: list[str], max_unpacked_mb: int) -> str:
+    text = read_utf8(path, max_unpacked_mb).decode()
     bare = without_licence(text)
     if bare != text:
         notes.append("the licence around the Project Gutenberg text is left out")

@@ -16,18 +16,17 @@ END = "<eos>"
 WORD = re.compile("<[^<>\\s]+>|\\w+(?:['\u2019-]\\w+)*|[^\\w\\s]")
 """A word with its apostrophes and hyphens, a mark, or something like `<unk>`."""
 
-_GUTENBERG = re.compile(
-    r"\A.*?^\*\*\* ?START OF (?:THIS|THE) PROJECT GUTENBERG[^\n]*\n(.*?)^\*\*\* ?END OF ",
-    re.DOTALL | re.MULTILINE,
-)
+_BEGIN = re.compile(r"^\*\*\* ?START OF (?:THIS|THE) PROJECT GUTENBERG[^\n]*\n", re.MULTILINE)
+_AFTER = re.compile(r"^\*\*\* ?END OF ", re.MULTILINE)
 _NO_SPACE_BEFORE = frozenset(".,;:!?)]}%'\u2019\u201d")
 _NO_SPACE_AFTER = frozenset("([{\u201c\u2018")
 
 
 def without_licence(text: str) -> str:
     """A book of Project Gutenberg without what stands around it; other texts as they are."""
-    found = _GUTENBERG.match(text)
-    return text if found is None else found[1]
+    begin = _BEGIN.search(text)
+    after = None if begin is None else _AFTER.search(text, begin.end())
+    return text if begin is None or after is None else text[begin.end() : after.start()]
 
 
 def split_text(text: str, level: Level, *, tokenised: bool = False) -> list[str]:

@@ -133,6 +133,14 @@ class DartsSpace(Family):
         groups = tuple(node + 2 for node in range(NODES)) * 2
         return Space(decisions, GenotypeText(), PresentEdges(groups, 2))
 
+    def sees(self, architecture: Architecture | str) -> bool:
+        """Whether a way leads through the cells, which read the two before them."""
+        options = self.as_architecture(architecture).options
+        before, last = True, True
+        for start in self.starts:
+            before, last = last, _passes(options[start : start + len(EDGES)], before, last)
+        return last
+
     @property
     def nodes(self) -> tuple[tuple[int, ...], ...]:
         """The edges into each node of each searched cell."""
@@ -341,6 +349,15 @@ def _drawn(title: str, options: Sequence[str]) -> Drawing:
     )
     output = Node("output", tuple((node.name, "") for node in nodes), "concat")
     return Drawing(title, (node_name(0), node_name(1)), (*nodes, output))
+
+
+def _passes(options: Sequence[str], first: bool, second: bool) -> bool:
+    """Whether a cell with these operations passes on something of its inputs, if they have it."""
+    reached = {state for state, has in enumerate((first, second)) if has}
+    for (node, source), name in zip(EDGES, options, strict=True):
+        if name != NONE and source in reached:
+            reached.add(node + 2)
+    return bool(reached - {0, 1})
 
 
 def _edge_name(edge: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +11,11 @@ from typing import Any
 from meritnas.errors import SpaceError
 from meritnas.families.darts.child import EDGES, NODES
 from meritnas.families.operations import NONE
+from meritnas.wording import shortened
 
 _CONCAT = [2, 3, 4, 5]
+_LONGEST = 10_000
+"""Letters of a genotype: ten times as many as one has."""
 _EXAMPLE = (
     "Genotype(normal=[('sep_conv_3x3', 0), ...8 pairs], normal_concat=[2, 3, 4, 5], "
     "reduce=[...8 pairs], reduce_concat=[2, 3, 4, 5])"
@@ -79,7 +83,7 @@ class CellsText:
             if [edge[-1] for edge in edges] != expected or any(len(edge) != 2 for edge in edges):
                 raise SpaceError(
                     f"cell {number} must name its 14 edges like "
-                    f"{_cell(['skip_connect'] * len(EDGES))}, got '{cell.strip()}'"
+                    f"{_cell(['skip_connect'] * len(EDGES))}, got '{shortened(cell.strip(), 300)}'"
                 )
             found += [edge[0] for edge in edges]
         return tuple(found)
@@ -102,9 +106,13 @@ def _cell(options: Sequence[str]) -> str:
 
 
 def _fields(text: str) -> Mapping[str, Any]:
-    wrong = SpaceError(f"'{text}' is no genotype of DARTS, which is written like {_EXAMPLE}")
+    shown = shortened(text, 300)
+    wrong = SpaceError(f"'{shown}' is no genotype of DARTS, which is written like {_EXAMPLE}")
+    if len(text) > _LONGEST:
+        raise wrong
     try:
-        call = ast.parse(text.strip(), mode="eval").body
+        with warnings.catch_warnings(action="ignore"):  # about what is odd in Python
+            call = ast.parse(text.strip(), mode="eval").body
         if not isinstance(call, ast.Call) or call.args:
             raise wrong
         # `range(2, 6)` is how people write the concatenation, too.
@@ -127,7 +135,7 @@ def _edges(fields: Mapping[str, Any], cell: str, text: str) -> tuple[str, ...]:
     if not isinstance(pairs, list | tuple) or len(pairs) != 2 * NODES:
         raise SpaceError(
             f"a genotype needs {cell}=[...] with {2 * NODES} (operation, state) pairs, two for "
-            f"each of {NODES} nodes, got '{text}'"
+            f"each of {NODES} nodes, got '{shortened(text, 300)}'"
         )
     found = dict.fromkeys(EDGES, NONE)
     for position, pair in enumerate(pairs):

@@ -43,10 +43,12 @@ def check_sparse(l1: float, l2: float, kernel: int) -> None:
 def as_layout(modalities: Mapping[str, Sequence[Shape]]) -> RowLayout:
     """Where the numbers of each modality stand; an error names a bad name or shape."""
     for name, shapes in modalities.items():
-        if not name or name != name.strip() or any(c in FORBIDDEN or c in "\n\r\t" for c in name):
+        marked = any(letter in FORBIDDEN for letter in name) or not name.isprintable()
+        if not name or name != name.strip() or marked:
             raise SpaceError(
-                f"the name of a modality must not be empty or have any of {' '.join(FORBIDDEN)} or "
-                f"blanks around it, because it is part of texts; got '{name}'"
+                f"the name of a modality must not be empty or have any of {' '.join(FORBIDDEN)}, "
+                f"what cannot be printed, or blanks around it, because it is part of texts; got "
+                f"{name!r}"
             )
         if not isinstance(shapes, Sequence) or any(not isinstance(s, Sequence) for s in shapes):
             raise SpaceError(

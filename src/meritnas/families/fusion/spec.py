@@ -42,6 +42,10 @@ class FusionInputs(Protocol):
         ...
 
 
+_MOST = 50
+"""Cells, and steps, of a network that is given as text."""
+
+
 @dataclass(frozen=True)
 class Fusion(SpaceSpec):
     """Networks for several modalities: which features to join, and by which operations.
@@ -143,6 +147,11 @@ class Fusion(SpaceSpec):
         """Cells and steps as the text has them, where nobody gave others; any inputs."""
         cells = text.split("+")
         steps = len(cells[0].split(";"))
+        if max(len(cells), steps) > _MOST:
+            raise UsageError(
+                f"a fusion network that is given has at most {_MOST} cells of {_MOST} steps, got "
+                f"{len(cells):,} cells of {steps:,} steps"
+            )
         return replace(
             self,
             cells=self.cells or len(cells),

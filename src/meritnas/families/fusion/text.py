@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from meritnas.errors import SpaceError
 from meritnas.space.rule import X, Y
-from meritnas.wording import did_you_mean
+from meritnas.wording import did_you_mean, shortened
 
 NONE = "none"
 EITHER = "skip"
@@ -200,7 +200,8 @@ class FusionText:
             two = self.sources[:2]
             options.update(self._edges("", plan.edges, two, two))
         example = self.format([options[i] for i in range(len(options))])
-        return SpaceError(f"'{text}' is no fusion network, which is written like {example}")
+        shown = shortened(text, 300)
+        return SpaceError(f"'{shown}' is no fusion network, which is written like {example}")
 
 
 def inner_names(step: int) -> tuple[str, ...]:

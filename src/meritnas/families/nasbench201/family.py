@@ -107,6 +107,15 @@ class Nasbench201Space(Family):
         """Cells that a way leads through."""
         return replace(self, connected=any(NONE in names for names in self.options))
 
+    def sees(self, architecture: Architecture | str) -> bool:
+        """Whether a way leads through the cell."""
+        reached = {0}
+        options = self.as_architecture(architecture).options
+        for (node, source), name in zip(EDGES, options, strict=True):
+            if name != NONE and source in reached:
+                reached.add(node)
+        return EDGES[-1][0] in reached
+
     @property
     def nodes(self) -> tuple[tuple[int, ...], ...]:
         """The edges into each node."""

@@ -12,6 +12,7 @@ from meritnas.families.tabular.widths import PAPER_WIDTHS, WIDEST_LAYER, Widths,
 from meritnas.settings.fields import shown
 from meritnas.settings.preset import Facts, Preset
 from meritnas.settings.spec import SpaceSpec
+from meritnas.wording import shortened
 
 if TYPE_CHECKING:
     from meritnas.data.columns.inputs import TableInputs
@@ -24,6 +25,8 @@ class _NobodyGave(int):
 
 _LAYERS = _NobodyGave(3)
 _MOST_LAYERS = 1000
+_DIGITS = 6
+"""Of a width in an architecture's text, at most."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +99,8 @@ class Tabular(SpaceSpec):
 
 
 def _width(text: str) -> int:
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit()) or len(text) > _DIGITS:
         raise UsageError(
-            f"an architecture for a table is written like 32-144-24, got '{text}' in it"
+            f"an architecture for a table is written like 32-144-24, got '{shortened(text)}' in it"
         )
     return int(text)

@@ -36,9 +36,10 @@ def summary_facts(run: RunFiles) -> list[tuple[str, str]]:
             last = run.events[-1]
             facts.append(("search", f"step {last['step']:,} of {last.get('steps', 0):,}"))
         done = run["retrain"].get("results", [])
+        losses = [one["valid_loss"] for one in done if one["valid_loss"] is not None]
         if done:
-            best = min(float(one["valid_loss"]) for one in done)
-            facts.append(("trainings", f"{len(done)}, best validation loss {score_text(best)}"))
+            best = f"best validation loss {score_text(min(losses))}" if losses else "all diverged"
+            facts.append(("trainings", f"{len(done)}, {best}"))
     facts.append(("data", _data_text(data)))
     if "task" in run["result"]:
         task = str(run["result"]["task"])

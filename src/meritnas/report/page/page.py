@@ -32,7 +32,7 @@ from meritnas.report.run_files import RunFiles, read_run
 from meritnas.report.run_network import RunNetwork, run_network
 from meritnas.store.whole_files import write_whole
 from meritnas.version import __version__
-from meritnas.wording import visible
+from meritnas.wording import visible_line
 
 NAME = "report.html"
 """The file in a run's folder."""
@@ -98,7 +98,7 @@ def report_at_end(folder: Path) -> None:
         write_report(folder)
     except Exception as error:
         reason = str(error) if isinstance(error, MeritNASError) else repr(error)
-        print(visible(f"note: no report was written: {reason}"), file=sys.stderr)
+        print(visible_line(f"note: no report was written: {reason}"), file=sys.stderr)
 
 
 @cache
@@ -117,7 +117,8 @@ def _template() -> Template:
 def _last_sections(run: RunFiles, problems: list[str]) -> list[Section]:
     """Notes, and how to repeat the run."""
     found = []
-    notes = [str(note) for note in run["result"].get("notes", ())]
+    kept = run["result"].get("notes", ())
+    notes = [str(note) for note in kept] if isinstance(kept, list) else []
     if problems or notes:
         found.append(Section("notes", "Notes", items=(*problems, *notes)))
     strategy = run["architecture"].get("strategy")

@@ -38,6 +38,8 @@ def learning_section(run: RunFiles, network: RunNetwork) -> Section | None:
     for one in run["retrain"].get("results", ()):
         groups.setdefault(str(one["architecture"]), []).append(one)
     for text, trainings in groups.items():
+        if all(one["valid_loss"] is None for one in trainings):  # they diverged
+            continue
         figures.append(_training_figure(network.short(text), trainings))
     return Section("learning", "Learning curves", figures=tuple(figures)) if figures else None
 
@@ -146,15 +148,15 @@ def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:
     results = run["retrain"].get("results", ())
     if not results:
         return None
-    metrics = list(results[0].get("test", {}))
+    metrics = list(next((one["test"] for one in results if one.get("test")), ()))
     rows = tuple(
         (
             network.short(str(one["architecture"])),
             f"{one['dropout']:g}",
             str(one["seed"]),
-            str(one.get("best_epoch", "")),
-            score_text(one["valid_loss"]),
-            *(score_text(one["test"][metric]) for metric in metrics),
+            str(one.get("best_epoch") or ""),
+            "diverged" if one["valid_loss"] is None else score_text(one["valid_loss"]),
+            *(score_text(one["test"][m]) if one["test"] else "" for m in metrics),
         )
         for one in results
     )

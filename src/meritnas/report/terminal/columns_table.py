@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from meritnas.report.terminal.plain import PlainTable, plain
-from meritnas.wording import visible
+from meritnas.wording import visible_line
 
 _STYLES = {"target": "bold", "left out": "dim"}
 
@@ -18,5 +18,5 @@ def columns_table(rows: Iterable[tuple[str, str, str]]) -> PlainTable:
     table.add_column("details", overflow="fold")
     for row in rows:
         style = _STYLES.get(row[1], "")
-        table.add_row(*(plain(visible(cell), style) for cell in row))
+        table.add_row(*(plain(visible_line(cell), style) for cell in row))
     return table

@@ -8,12 +8,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from meritnas.wording import visible_lines
+from meritnas.wording import visible
 
 
 def plain(text: str, style: str = "") -> Text:
     """A text as it is: no markup in it counts, and what would not be seen is written out."""
-    return Text(visible_lines(text), style=style)
+    return Text(visible(text), style=style)
 
 
 class PlainTable(Table):

@@ -8,6 +8,7 @@ from typing import Any
 from meritnas.data.kind import DataKind
 from meritnas.data.kinds import kind_named
 from meritnas.families.catalogue import data_of
+from meritnas.plugins import is_own
 from meritnas.report.names import amount_text, cost_name, metric_name
 from meritnas.report.numbers import count_text, duration_text, score_text, share_text
 from meritnas.report.terminal.plain import PlainTable, plain
@@ -43,8 +44,9 @@ def kind_of_data(summary: Mapping[str, Any]) -> DataKind:
     """The kind of data that a run was made on."""
     if "data_kind" in summary:
         return kind_named(str(summary["data_kind"]))
-    # The first runs say which space it was only.
-    return kind_named(data_of(str(summary.get("space", "tabular"))) or "table")
+    # The first runs say which space it was only; one of a user's own is not imported for that.
+    space = str(summary.get("space", "tabular"))
+    return kind_named("table" if is_own(space) else data_of(space) or "table")
 
 
 def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:

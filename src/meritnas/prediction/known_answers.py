@@ -1,0 +1,60 @@
+"""Scores of predictions where the answers are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from torch import Tensor
+
+from meritnas.data.task import Task
+from meritnas.errors import DataError
+from meritnas.prediction.answered import unanswered
+from meritnas.training.metrics import score
+
+_LEAST_ROWS = 2
+
+
+@dataclass(frozen=True)
+class KnownScores:
+    """How good predictions are on the rows whose answers are known.
+
+    Attributes:
+        scores: by metric; empty where nothing can be scored.
+        rows: how many were scored.
+        unknown: how many have no known answer.
+        why_not: why there are no scores, or an empty text.
+    """
+
+    scores: dict[str, float]
+    rows: int
+    unknown: int
+    why_not: str = ""
+
+
+def score_known(task: Task, outputs: Tensor, truth: pd.Series | pd.DataFrame) -> KnownScores:
+    """Scores the rows that have a known answer, and one of the network.
+
+    Args:
+        task: what is predicted.
+        outputs: what the network said [n, outputs].
+        truth: the answers [n], missing where they are not known; of several labels [n, labels].
+    """
+    if len(truth) != len(outputs):
+        why = (
+            f"the target '{task.target}' has {len(truth):,} rows where there are "
+            f"{len(outputs):,} samples; give one for each"
+        )
+        return KnownScores({}, 0, 0, why)
+    missing = truth.isna().to_numpy().reshape(len(truth), -1).any(axis=1)
+    rows = np.setdiff1d(np.flatnonzero(~missing), unanswered(outputs))
+    unknown = int(missing.sum())
+    if len(rows) < _LEAST_ROWS:
+        why = f"{len(rows)} rows with an answer and a known '{task.target}' are too few"
+        return KnownScores({}, 0, unknown, why)
+    try:
+        found = score(task, outputs[rows], task.encode(truth.iloc[rows]))
+    except DataError as error:
+        return KnownScores({}, 0, unknown, str(error))
+    return KnownScores(found, len(rows), unknown)
