@@ -127,7 +127,7 @@ class RunStore:
 
     def write_text(self, name: str, text: str) -> None:
         """Replace a text file."""
-        self._replace(name, lambda path: path.write_bytes(text.encode()))
+        self._replace(name, lambda path: path.write_bytes(text.encode(errors="backslashreplace")))
 
     def write_weights(
         self, name: str, weights: dict[str, Tensor], metadata: dict[str, str]

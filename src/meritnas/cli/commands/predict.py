@@ -206,7 +206,8 @@ def _write_whole(path: Path, text: str) -> None:
     """Write beside and rename, so that a full disk leaves nothing half-written."""
     beside = path.with_name(f".{path.name}.partial")
     try:
-        beside.write_text(text, encoding="utf-8", newline="")
+        # Names of pictures may hold bytes that are no text.
+        beside.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
         beside.replace(path)
     except OSError as error:
         raise StoreError(

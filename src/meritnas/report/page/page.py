@@ -31,6 +31,7 @@ from meritnas.report.repeat import repeat_command
 from meritnas.report.run_files import RunFiles, read_run
 from meritnas.report.run_network import RunNetwork, run_network
 from meritnas.version import __version__
+from meritnas.wording import shortened
 
 NAME = "report.html"
 """The file in a run's folder."""
@@ -88,7 +89,8 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     page = report_page(folder)
     beside = path.with_name(f".partial.{path.name}")
     try:
-        beside.write_text(page, encoding="utf-8")
+        # A file's name may hold bytes that are no text.
+        beside.write_text(page, encoding="utf-8", errors="backslashreplace")
         beside.replace(path)
     except OSError as error:
         raise StoreError(
@@ -105,7 +107,7 @@ def report_at_end(folder: Path) -> None:
         write_report(folder)
     except Exception as error:
         reason = str(error) if isinstance(error, MeritNASError) else repr(error)
-        print(f"note: no report was written: {reason}", file=sys.stderr)
+        print(f"note: no report was written: {shortened(reason, 500)}", file=sys.stderr)
 
 
 @cache
