@@ -346,7 +346,7 @@ def train_request(
 
 def is_complete(store: RunStore) -> bool:
     """Whether a run has its result, and all that is made of that at its end."""
-    if not (jobs.is_finished(store) and store.has(REPORT)):
+    if not (jobs.is_finished(store) and store.settled and store.has(REPORT)):
         return False
     return store.has(_CURVE) or "pareto" not in store.read_json("result.json")
 

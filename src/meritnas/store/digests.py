@@ -96,6 +96,11 @@ class Digests:
         if self._unwritten:
             self._write()
 
+    @property
+    def settled(self) -> bool:
+        """Whether all that was announced is known to have happened, or not."""
+        return all(len(known) == 1 for known in self.files.values())
+
     def decide(self) -> None:
         """Of files that a kill left as they were or as they were to be, find out which it is."""
         undecided = {name: known for name, known in self.files.items() if len(known) > 1}

@@ -179,6 +179,11 @@ class RunStore:
         check_regular(self.folder / name)
         return (self.folder / name).is_file()
 
+    @property
+    def settled(self) -> bool:
+        """Whether whoever wrote last has come to the end; a kill is in between."""
+        return self._digests.settled
+
     def lost(self, name: str) -> bool:
         """Whether the run has written this file and does not have it any more."""
         return not self.has(name) and self._digests.expects(self._full(name))
