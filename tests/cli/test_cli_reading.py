@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -116,3 +119,29 @@ def test_an_error_is_never_endless_and_its_end_is_kept(meritnas: Command) -> Non
     refused(outcome, "error: no column 'ccc", " ... ")
     assert len(outcome.err) < 2_100
     assert outcome.err.endswith("b\n")
+
+
+def test_a_name_that_is_no_text(meritnas: Command, tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.csv")
+    try:
+        table().to_csv(tmp_path / name, index=False)
+    except (OSError, ValueError):
+        pytest.skip("this disk has no such names")
+    outcome = meritnas("search", name, "--target", "churn", "--out", "run", *SHORT)
+    assert outcome.code == 0
+    assert "no report was written" not in outcome.err
+    assert "caf\\udce9" in Path("run/report.html").read_text(encoding="utf-8")
+    refused(meritnas("search", name, "--target", "nothing"), "in caf\\udce9.csv")
+
+
+def test_a_terminal_without_letters_for_names(sales: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "meritnas", "columns", str(sales)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii:strict"},
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "height" in done.stdout

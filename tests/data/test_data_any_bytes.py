@@ -140,7 +140,7 @@ def test_good_files_are_read(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", READERS)
 @given(changes=CHANGES, cut=st.none() | st.integers(0, 400))
-@settings(max_examples=80)
+@settings(max_examples=50)
 def test_changed_files_are_read_or_refused(
     folder: Path, name: str, changes: list[tuple[int, bytes, int]], cut: int | None
 ) -> None:
@@ -155,7 +155,7 @@ def test_changed_files_are_read_or_refused(
 
 @pytest.mark.parametrize("name", READERS)
 @given(content=st.binary(max_size=200) | st.lists(PIECES, max_size=60).map(b"".join))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_any_bytes_are_read_or_refused(folder: Path, name: str, content: bytes) -> None:
     file, _, read = READERS[name]
     (folder / file).write_bytes(content)

@@ -177,11 +177,16 @@ def test_whole_numbers_and_text_are_taken_alike(value: Any) -> None:
     assert encoder.number_columns[0].far is not None
 
 
+@pytest.mark.parametrize("far", [9 * 10**12, 9 * 10**18])
+def test_dates_beyond_the_calendar_are_named(far: int) -> None:
+    with pytest.raises(DataError, match="after the year 9999"):
+        fit(pd.Series(np.append(np.arange(59), far).astype("datetime64[s]")))
+
+
 @pytest.mark.parametrize(
     "days",
     [
-        np.append(np.arange(59), 9 * 10**12).astype("datetime64[s]"),
-        np.append(np.arange(59), 9 * 10**18).astype("datetime64[s]"),
+        np.append(np.arange(59), 253_402_300_799).astype("datetime64[s]"),
         [*pd.date_range("2020-01-01", periods=59).strftime("%Y-%m-%d"), "9999-12-31"],
     ],
 )

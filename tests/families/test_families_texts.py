@@ -51,7 +51,7 @@ def check(family: Family, text: str) -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 @given(text=st.text() | st.lists(PARTS, max_size=30).map("".join))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_any_text_is_an_architecture_or_refused(name: str, text: str) -> None:
     check(FAMILIES[name], text)
 
@@ -61,7 +61,7 @@ def test_any_text_is_an_architecture_or_refused(name: str, text: str) -> None:
     seed=st.integers(0, 99),
     changes=CHANGES,
 )
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_a_changed_text_is_an_architecture_or_refused(
     name: str, seed: int, changes: list[tuple[int, str, int]]
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -32,6 +34,7 @@ _WITH_SETTINGS = ("search", "retrain", "compare")
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command `meritnas`; always ends with SystemExit."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _print_whatever_names_hold()
     words = words_to_complete()
     try:
         app = make_app(_chosen(given if words is None else words))
@@ -41,6 +44,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise SystemExit(BAD_INPUT) from error
         app = make_app(Chosen())  # a line is completed as far as it can be understood
     app(args=given, prog_name="meritnas")
+
+
+def _print_whatever_names_hold() -> None:
+    """Let letters that a terminal has not, and bytes that are none, be written as numbers."""
+    # What stands in for a stream may have no such setting, or change none that it has.
+    with suppress(OSError):
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _chosen(words: Sequence[str]) -> Chosen | None:

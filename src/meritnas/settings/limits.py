@@ -20,7 +20,7 @@ _COSTS = {
 }
 """Field -> (the cost that it limits, how many of the cost's units are one of the user's)."""
 
-_MOST = 10**18
+_MOST = 10**300
 """More than any network has."""
 
 

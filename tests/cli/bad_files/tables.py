@@ -96,7 +96,7 @@ TABLES: dict[str, Case] = {
     "old line ends": read("t.csv", ROWS.replace("\n", "\r"), shape(12, 2)),
     "all line ends": read("t.csv", "a,b\r\n1,2\n3,4\r5,6\r\n", shape(3, 2)),
     "form feeds": read("t.csv", "a,b\n1,2\n\f3,4\n", shape(2, 2)),
-    "a million blank lines": read("t.csv", "a,b\n" + "\n" * 10**6 + "1,2\n3,4\n", shape(2, 2)),
+    "300,000 blank lines": read("t.csv", "a,b\n" + "\n" * 300_000 + "1,2\n3,4\n", shape(2, 2)),
     "one line of megabytes": refused("t.csv", b"word " * 300_000, "no rows"),
     "one value of megabytes": read("t.csv", "a,b\n1," + "x" * 2_000_000 + "\n2,y\n", shape(2, 2)),
     "one value without any blank": refused("t.txt", b"x" * 2_000_000, "no rows"),

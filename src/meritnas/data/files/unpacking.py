@@ -11,6 +11,8 @@ from meritnas.data.files.plain_file import check_plain_file
 from meritnas.errors import DataError
 
 _PIECE = 1 << 20
+_RATIO = 1032
+"""To more times its size no gzipped file unpacks."""
 GZIP = b"\x1f\x8b"
 """What gzipped files begin with."""
 
@@ -32,7 +34,7 @@ def too_much(path: Path, max_unpacked_mb: int) -> DataError:
 
 
 def unpack_gzip(content: bytes, path: Path, max_unpacked_mb: int) -> bytes:
-    """Unpacks what a gzipped file holds, piece by piece, until it is too much.
+    """Unpacks what a gzipped file holds, unless that is too much, which is found out first.
 
     Args:
         content: The file's bytes.
@@ -43,15 +45,18 @@ def unpack_gzip(content: bytes, path: Path, max_unpacked_mb: int) -> bytes:
         DataError: It is damaged, or too much.
     """
     most = most_unpacked(path, max_unpacked_mb)
-    pieces: list[bytes] = []
-    found = 0
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
-            while piece := stream.read(_PIECE):
-                pieces.append(piece)
-                found += len(piece)
-                if found > most:
-                    raise too_much(path, max_unpacked_mb)
+        if len(content) * _RATIO > most and _exceeds(content, most):
+            raise too_much(path, max_unpacked_mb)
+        return gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} is not a whole gzip file ({error}); fetch it anew") from error
-    return b"".join(pieces)
+
+
+def _exceeds(content: bytes, most: int) -> bool:
+    """Whether gzipped bytes come to more than this; no more of them is kept than a piece."""
+    found = 0
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+        while found <= most and (piece := stream.read(_PIECE)):
+            found += len(piece)
+    return found > most
