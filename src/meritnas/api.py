@@ -30,7 +30,7 @@ from meritnas.settings.limits import Limits
 from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.settings.training import Retraining, Training
-from meritnas.store.given_path import given_path, out_path
+from meritnas.store.checked_path import checked_path, out_path
 from meritnas.store.run_store import RunStore
 from meritnas.training.race import Race
 
@@ -154,7 +154,7 @@ def resume(
             `module:name`; others are not imported.
     """
     check_arguments(resume, listen=listen)
-    finished = RunStore.open(given_path("run", run))
+    finished = RunStore.open(checked_path("run", run))
     if is_complete(finished):
         return result_of(Job.reopen(finished, data, trust), finished)
     with RunStore.take(finished.folder) as store:
@@ -188,7 +188,7 @@ def retrain(
     """
     check_arguments(retrain, architecture=architecture, listen=listen)
     Retraining(epochs=epochs, seeds=seeds)  # which complains about what is none
-    with RunStore.take(given_path("run", run)) as store:
+    with RunStore.take(checked_path("run", run)) as store:
         job = Job.reopen(store, data, trust)
         race = _asked_race(job, store, architecture, epochs, seeds)
         jobs.retrain(job, store, race, listen)
@@ -234,7 +234,7 @@ def explain(run: str | Path, data: Any = None, trust: Trusted = ()) -> NetworkEx
         trust: functions and classes of your own that the run names, or their names
             `module:name`; others are not imported.
     """
-    with RunStore.take(given_path("run", run)) as store:
+    with RunStore.take(checked_path("run", run)) as store:
         found = explain_run(Job.reopen(store, data, trust), store)
     report_at_end(store.folder)
     return found
@@ -259,7 +259,7 @@ def explain_modalities(
         trust: functions and classes of your own that the run names, or their names
             `module:name`; others are not imported.
     """
-    with RunStore.take(given_path("run", run)) as store:
+    with RunStore.take(checked_path("run", run)) as store:
         found = by_modality.explain_modalities(store, noise, data, seed, trust)
         plain = found.to_json()
         drawn = modality_file(plain["modalities"], plain["disturbed"], found.metric)

@@ -51,7 +51,8 @@ def whole_number(
     if least is not None and number < least:
         raise UsageError(f"{name} must be at least {least}, got {told(number)}")
     if most is not None and number > most:
-        raise UsageError(f"{name} must be at most {most:,}, got {told(number)}")
+        bound = f"{most:,}" if most < 10**15 else f"{most:.0e}"
+        raise UsageError(f"{name} must be at most {bound}, got {told(number)}")
     return number
 
 

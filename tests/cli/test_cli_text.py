@@ -62,6 +62,22 @@ def test_the_found_model_writes_on_and_the_seed_decides(
     assert json.loads(likely.out)["text"].startswith("he saw")
 
 
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--words", "0"], "words must be at least 1, got 0"),
+        (["--words", "1000000000"], "words must be at most 1,000,000, got 1000000000"),
+        (["--seed", "-1"], "seed must be at least 0, got -1"),
+        (["--temperature", "nan"], "temperature must be at least 0 and finite, got nan"),
+    ],
+)
+def test_numbers_that_write_nothing_are_refused(
+    searched: tuple[Outcome, Path], meritnas: Command, flags: list[str], says: str
+) -> None:
+    outcome = meritnas("predict", searched[1], "--prompt", "He saw", *flags)
+    assert (outcome.code, outcome.err) == (2, f"error: {says}\n")
+
+
 def test_nothing_before_the_text_is_shown_without_a_prompt(
     searched: tuple[Outcome, Path], meritnas: Command
 ) -> None:

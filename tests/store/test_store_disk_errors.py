@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from meritnas.errors import StoreError, UsageError
+from meritnas.store.checked_path import checked_path
 from meritnas.store.disk_errors import disk_error, disk_errors
-from meritnas.store.given_path import given_path
 from meritnas.store.run_store import RunStore
 
 SPACE = "free some space"
@@ -53,13 +53,13 @@ def test_a_run_below_a_file_or_with_too_long_a_name_is_not_about_space(tmp_path:
 @pytest.mark.parametrize("given", ["", "a\0b", "half\ud800", b"bytes", 3, None, ["run"]])
 def test_what_is_no_path_is_refused_by_name(given: Any) -> None:
     with pytest.raises(UsageError, match=r"out must be .*path.*, got ") as refused:
-        given_path("out", given)
+        checked_path("out", given)
     str(refused.value).encode()  # what it says can be printed
 
 
 def test_names_of_files_that_are_no_text_are_paths_all_the_same(tmp_path: Path) -> None:
     name = os.fsdecode(b"caf\xe9.csv")
-    assert given_path("run", tmp_path / name).name == name
+    assert checked_path("run", tmp_path / name).name == name
 
 
 @pytest.mark.parametrize(

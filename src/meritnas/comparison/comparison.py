@@ -23,9 +23,9 @@ from meritnas.settings.checks import check_arguments
 from meritnas.settings.request import Request
 from meritnas.settings.spec import StrategySpec
 from meritnas.settings.training import MOST_TRAININGS
+from meritnas.store.checked_path import out_path
 from meritnas.store.disk_errors import disk_errors
 from meritnas.store.file_lock import FolderLock
-from meritnas.store.given_path import out_path
 from meritnas.store.json_text import MOST_BYTES, parse_json, read_bytes
 from meritnas.store.run_folder import has_content
 from meritnas.store.run_store import RunStore

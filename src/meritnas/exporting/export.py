@@ -15,7 +15,7 @@ from meritnas.exporting.torch_export import torch_files
 from meritnas.exporting.trained import Trained, load_trained
 from meritnas.plugins import Trusted
 from meritnas.settings.checks import check_arguments
-from meritnas.store.given_path import out_path
+from meritnas.store.checked_path import out_path
 from meritnas.store.whole_files import check_folder, exists_already, write_together
 from meritnas.wording import did_you_mean
 

@@ -11,7 +11,7 @@ from meritnas.prediction.predictor import Predictor, load_predictor, weights_sto
 from meritnas.prepare.config import read_settings
 from meritnas.prepare.family import make_family
 from meritnas.space.architecture import Architecture
-from meritnas.store.given_path import given_path
+from meritnas.store.checked_path import checked_path
 from meritnas.store.run_store import RunStore
 
 
@@ -42,7 +42,7 @@ def load_trained(run: Path | str, network: str | None = None, trust: Trusted = (
     """
     predictor = load_predictor(run, network, trust)
     predictor.module.eval().requires_grad_(False)
-    store = RunStore.open(given_path("run", run))
+    store = RunStore.open(checked_path("run", run))
     settings = read_settings(store, Trust.of(trust))
     family = make_family(settings, predictor.encoder, predictor.task)
     holder = weights_store(store, network)

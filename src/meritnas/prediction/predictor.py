@@ -22,7 +22,7 @@ from meritnas.prepare.config import read_settings
 from meritnas.prepare.family import make_family
 from meritnas.prepare.preprocessing import read_preprocessing
 from meritnas.settings.checks import check_arguments
-from meritnas.store.given_path import given_path
+from meritnas.store.checked_path import checked_path
 from meritnas.store.run_store import RunStore
 from meritnas.training.train import outputs_of
 
@@ -96,7 +96,7 @@ def load_predictor(run: Path | str, network: str | None = None, trust: Trusted =
             `module:name`; others are not imported.
     """
     check_arguments(load_predictor, network=network)
-    store = RunStore.open(given_path("run", run))
+    store = RunStore.open(checked_path("run", run))
     trusted = Trust.of(trust)
     settings = read_settings(store, trusted)
     encoder, task = read_preprocessing(store)

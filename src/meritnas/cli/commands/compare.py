@@ -23,7 +23,7 @@ from meritnas.cli.progress.listener import Listener
 from meritnas.cli.values import read_given, read_text
 from meritnas.errors import UsageError
 from meritnas.settings.spec import StrategySpec
-from meritnas.store.given_path import out_path
+from meritnas.store.checked_path import out_path
 from meritnas.strategy.catalogue import options_of, strategy_spec
 
 _NOT_ALIKE = ("strategy", "seed")

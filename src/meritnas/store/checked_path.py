@@ -8,7 +8,7 @@ from pathlib import Path
 from meritnas.errors import UsageError
 
 
-def given_path(name: str, given: object) -> Path:
+def checked_path(name: str, given: object) -> Path:
     """The path that a user gave for something.
 
     Args:
@@ -40,7 +40,7 @@ def out_path(given: object) -> Path:
     Raises:
         UsageError: It is no path, or none that can be written down.
     """
-    path = given_path("out", given)
+    path = checked_path("out", given)
     try:
         str(path).encode("utf-8")
     except UnicodeEncodeError as error:
