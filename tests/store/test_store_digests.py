@@ -274,3 +274,11 @@ def test_a_killed_run_without_a_configuration_is_begun_again(tmp_path: Path) -> 
     assert sorted(path.name for path in folder.iterdir()) == [
         *(".lock", "config.json", "digests.json")
     ]
+
+
+def test_lost_digests_are_written_again_for_all_files(run: Path) -> None:
+    known = (run / "digests.json").read_bytes()
+    (run / "digests.json").unlink()
+    with RunStore.take(run) as store:
+        store.write_json("plan.json", store.read_json("plan.json"))
+    assert (run / "digests.json").read_bytes() == known

@@ -11,6 +11,7 @@ import pytest
 from meritnas.errors import StoreError
 from meritnas.store.whole_files import (
     PARTIAL,
+    check_free,
     remove_stale,
     write_new,
     write_together,
@@ -133,3 +134,23 @@ def test_several_files_come_together_the_last_one_last(
     write_together(tmp_path / "a" / "b", {"one": b"1", "two": b"2", "three": b"3"})
     assert order == ["one", "two", "three"]
     assert names(tmp_path / "a" / "b") == ["one", "three", "two"]
+
+
+def test_a_new_file_that_a_kill_left_with_both_names_is_not_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / f"{PARTIAL}a.0123").write_bytes(b"killed")
+    os.link(tmp_path / f"{PARTIAL}a.0123", tmp_path / "a")
+    check_free(tmp_path / "a")
+    assert names(tmp_path) == []
+    (tmp_path / f"{PARTIAL}a.0123").write_bytes(b"killed")
+    os.link(tmp_path / f"{PARTIAL}a.0123", tmp_path / "a")
+    write_new(tmp_path / "a", b"again")
+    assert names(tmp_path) == ["a"]
+    assert (tmp_path / "a").read_bytes() == b"again"
+
+
+def test_a_file_beside_a_killed_process_leavings_stays_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / f"{PARTIAL}a.0123").write_bytes(b"mine")
+    (tmp_path / "a").write_bytes(b"mine")
+    with pytest.raises(StoreError, match="exists already"):
+        check_free(tmp_path / "a")
+    assert names(tmp_path) == ["a"]

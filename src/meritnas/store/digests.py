@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,11 +50,12 @@ class Digests:
         """
         path = folder / NAME
         try:
-            kept = parse_json(read_bytes(path, MOST_BYTES))
+            content = read_bytes(path, MOST_BYTES)
+            kept = parse_json(content)
             found = cls(folder, {str(k): list(v) for k, v in kept["files"].items()})
             found.events = _pair(kept["events"])
-            if kept["sha256"] != found._own():
-                raise ValueError("its digest is another")
+            if content != found._content():
+                raise ValueError("its digest is another, or it is otherwise than it was written")
         except FileNotFoundError:
             return cls(folder)
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -63,6 +64,11 @@ class Digests:
                 "are whole; restore it, or delete it to use them unchecked"
             ) from error
         return found
+
+    def adopt(self, names: Iterable[str], events: Events) -> None:
+        """Take files as they are, of a run whose digests are lost or were never written."""
+        self.settle({name: _digest_of(self.folder / name) for name in names})
+        self.events = events
 
     def announce(self, changes: Mapping[str, Digest], events: Events = None) -> None:
         """Write down that files are about to change.
@@ -138,10 +144,12 @@ class Digests:
             raise ValueError("it is not as it was written: its SHA-256 is another")
 
     def _write(self) -> None:
-        plain = {**self._plain(), "sha256": self._own()}
-        text = json.dumps(plain, indent=1, sort_keys=True) + "\n"
-        write_whole(self.folder / NAME, text.encode())
+        write_whole(self.folder / NAME, self._content())
         self._unwritten = False
+
+    def _content(self) -> bytes:
+        plain = {**self._plain(), "sha256": self._own()}
+        return (json.dumps(plain, indent=1, sort_keys=True) + "\n").encode()
 
     def _plain(self) -> dict[str, Any]:
         return {"files": self.files, "events": self.events and list(self.events)}

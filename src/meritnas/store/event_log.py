@@ -50,6 +50,17 @@ class EventLog:
             os.fsync(file.fileno())
             return os.fstat(file.fileno()).st_size, digest
 
+    def until(self, size: int) -> tuple[int, str]:
+        """A length that it has had, and its digest up to there.
+
+        Raises:
+            StoreError: It is shorter.
+        """
+        content = self._content()
+        if len(content) < size:
+            raise self._damaged(f"it has {len(content):,} bytes and had {size:,}")
+        return size, hashlib.sha256(content[:size]).hexdigest()
+
     def cut(self, size: int) -> None:
         """Cut it back to where it was at a checkpoint, from which the search goes on.
 

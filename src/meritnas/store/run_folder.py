@@ -68,3 +68,14 @@ def folders_in(folder: Path) -> list[Path]:
         return []
     own = [one for one in folder.iterdir() if is_run_folder(one.name) and not one.is_symlink()]
     return [one for each in own if each.is_dir() for one in (each, *folders_in(each))]
+
+
+def files_in(folder: Path) -> list[str]:
+    """The names, from the run's folder on, of all files in it and in its folders."""
+    return sorted(
+        path.relative_to(folder).as_posix()
+        for each in (folder, *folders_in(folder))
+        for path in each.iterdir()
+        if path.is_file() and not path.is_symlink()
+        if path.name not in (LOCK, DIGESTS) and not path.name.startswith(PARTIAL)
+    )

@@ -17,6 +17,7 @@ from meritnas.store.run_folder import (
     CONFIG,
     RESTORE,
     exists,
+    files_in,
     folders_in,
     has_content,
     is_run_folder,
@@ -42,6 +43,9 @@ VERSION = 2
 
 _MADE_AGAIN = ("preprocessing.json", "architecture.json", "retrain.json", "result.json")
 """What a resumed run writes again, the same as before, where it is lost."""
+
+_KEPT = (".json", ".safetensors", ".pt")
+"""Suffixes of files that have digests."""
 
 _CHECKPOINT = "checkpoint.pt"
 _READINGS = 4
@@ -137,10 +141,22 @@ class RunStore:
                 for each in (folder, *folders_in(folder)):
                     remove_stale(each)
                 found._digests.decide()
+                if not found._digests.files:
+                    found._adopt()
         except BaseException:
             lock.release()
             raise
         return RunStore(folder, found.config, found._digests, lock)
+
+    def _adopt(self) -> None:
+        """Take the files of a run without digests as they are; from now on they are checked."""
+        try:
+            size = int((self.read_checkpoint() or {"events_size": 0})["events_size"])
+            events = self._log.until(size) if size else None
+        except StoreError:  # whoever needs the two will say so
+            events = None
+        kept = [name for name in files_in(self.folder) if Path(name).suffix in _KEPT]
+        self._digests.adopt(kept, events)
 
     def __enter__(self) -> Self:
         return self

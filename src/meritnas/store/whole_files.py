@@ -74,6 +74,19 @@ def _put_together(folder: Path, files: list[tuple[str, Content]]) -> None:
         beside.replace(folder / name)
 
 
+def check_free(path: Path) -> None:
+    """Complain where a file is in the way, unless a killed process was about to end with it.
+
+    Raises:
+        StoreError: It is.
+    """
+    with disk_errors(path.parent):
+        if path.exists():
+            remove_stale(path.parent, path.name)
+        if path.exists():
+            raise exists_already(path)
+
+
 def exists_already(path: Path) -> StoreError:
     """What is said where a file is in the way."""
     return StoreError(f"{path} exists already; give another --out, or --force to replace it")
@@ -81,6 +94,9 @@ def exists_already(path: Path) -> StoreError:
 
 def remove_stale(folder: Path, name: str | None = None) -> None:
     """Remove what killed processes have left half-written; what is being written stays.
+
+    A new file has two names for a moment. One that a kill has left with both was not told of by
+    anybody: the command that is given again must find its place free.
 
     Args:
         folder: in which.
@@ -96,6 +112,8 @@ def remove_stale(folder: Path, name: str | None = None) -> None:
             continue
         try:
             if try_lock(descriptor):
+                if name is not None and _is_same(folder / name, descriptor):
+                    (folder / name).unlink(missing_ok=True)
                 path.unlink(missing_ok=True)
         finally:
             os.close(descriptor)
@@ -131,6 +149,14 @@ def check_folder(folder: Path) -> None:
             f"{folder} is a link or no folder, and nothing is written there; remove it if you "
             "trust this folder"
         )
+
+
+def _is_same(path: Path, descriptor: int) -> bool:
+    """Whether a name is one of an open file's."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager

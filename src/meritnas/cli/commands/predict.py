@@ -19,7 +19,7 @@ from meritnas.errors import UsageError
 from meritnas.report.names import metric_name
 from meritnas.report.numbers import score_text
 from meritnas.settings.reading import MAX_UNPACKED_MB
-from meritnas.store.whole_files import exists_already, write_new, write_whole
+from meritnas.store.whole_files import check_free, write_new, write_whole
 from meritnas.wording import visible
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ def predict(
     meritnas predict RUN --prompt "It was late" --words 50
     """
     with plain_outcome(lambda: "nothing was written"):
-        if out is not None and out.exists() and not force:
-            raise exists_already(out)
+        if out is not None and not force:
+            check_free(out)
 
         from meritnas.prediction.predictor import (
             load_predictor,  # here: --help must not wait for torch

@@ -11,7 +11,7 @@ from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
 from meritnas.cli.help_text import help_text, switch
 from meritnas.cli.messages import say, tell
-from meritnas.store.whole_files import exists_already
+from meritnas.store.whole_files import check_free
 
 
 def report(
@@ -28,8 +28,8 @@ def report(
     that repeats the run. It needs no network connection and no other file.
     """
     with plain_outcome(lambda: "nothing was written"):
-        if out is not None and out.exists() and not force:
-            raise exists_already(out)
+        if out is not None and not force:
+            check_free(out)
 
         from meritnas.report.page.page import write_report  # here: --help must not wait for torch
         from meritnas.report.run_files import read_run
