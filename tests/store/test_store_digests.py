@@ -56,7 +56,6 @@ def test_no_damage_passes(run: Path, name: str, damage: str, where: float) -> No
         del changed[place:]
     else:
         changed += b" "
-    expected = str(READERS[name](RunStore.open(run)))
     path.write_bytes(bytes(changed))
     try:
         found = str(READERS[name](RunStore.open(run)))
@@ -64,10 +63,7 @@ def test_no_damage_passes(run: Path, name: str, damage: str, where: float) -> No
         found = str(error)
     finally:
         path.write_bytes(whole)
-    if (name, damage) == ("digests.json", "longer"):  # they may end with blanks
-        assert found == expected
-    else:
-        assert f"{name} is damaged" in found
+    assert f"{name} is damaged" in found
 
 
 @pytest.mark.parametrize("damage", ["bit", "cut", "emptied", "deleted"])
