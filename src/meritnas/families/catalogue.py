@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from meritnas.errors import UsageError
-from meritnas.families.own import own_space, unloaded_space
+from meritnas.families.own import own_space
 from meritnas.plugins import NOBODY, Trust, is_own
 from meritnas.settings.fields import Setting, first_line, settings_of
+from meritnas.settings.kept_spec import spec_from_json
 from meritnas.settings.spec import SpaceSpec
 from meritnas.wording import did_you_mean
 
@@ -83,11 +84,7 @@ def data_of(given: str | SpaceSpec) -> str:
 
 def space_from_json(data: Mapping[str, Any], trust: Trust = NOBODY) -> SpaceSpec:
     """The inverse of a spec's `to_json`; one of a user's own is imported where that is trusted."""
-    options = dict(data)
-    name = str(options.pop("name"))
-    if is_own(name) and name not in trust.names:
-        return unloaded_space(name, options)
-    return space_spec(name, options)
+    return spec_from_json(SpaceSpec, data, trust, space_spec)
 
 
 def _class_of(given: str | SpaceSpec) -> type[SpaceSpec]:

@@ -66,20 +66,6 @@ def own_space(name: str) -> type[SpaceSpec]:
     return _spec_of(name, found)
 
 
-def unloaded_space(name: str, options: Mapping[str, Any]) -> SpaceSpec:
-    """A space of a user's own that is not imported: it knows its options, and builds nothing."""
-    return _unloaded(name, tuple(options))(**options)
-
-
-@cache
-def _unloaded(name: str, options: tuple[str, ...]) -> type[SpaceSpec]:
-    about = [(option, Any, field(default=None, hash=False)) for option in options]
-    made = make_dataclass(
-        "UnloadedSpace", about, bases=(SpaceSpec,), namespace={"name": name}, frozen=True
-    )
-    return cast("type[SpaceSpec]", made)
-
-
 @cache
 def _spec_of(name: str, function: Any) -> type[OwnSpace]:
     names = {p.name for p in inspect.signature(function).parameters.values() if _is_option(p)}

@@ -50,6 +50,11 @@ def checked(setting: Setting, value: Any) -> Any:
     return found
 
 
+def is_of(value: Any, kind: Any) -> bool:
+    """Whether a value is of a type, or can stand for one of it."""
+    return fitted(value, kind) is not _UNFIT
+
+
 def fitted(value: Any, kind: Any) -> Any:
     """A value as one of a type; of types that nothing is known about, all values are."""
     origin = get_origin(kind) or kind
@@ -133,9 +138,7 @@ def _mapping(value: Any, parts: tuple[Any, ...]) -> Any:
 
     def fits(name: Any, item: Any) -> bool:
         alone = several and isinstance(item, str)
-        return fitted(name, of_names) is not _UNFIT and (
-            alone or fitted(item, of_items) is not _UNFIT
-        )
+        return is_of(name, of_names) and (alone or is_of(item, of_items))
 
     whole = isinstance(value, Mapping) and all(fits(*entry) for entry in value.items())
     return value if whole else _UNFIT

@@ -13,8 +13,9 @@ import meritnas.strategy as package
 from meritnas.errors import UsageError
 from meritnas.plugins import NOBODY, Trust, importable_name, is_own
 from meritnas.settings.fields import Setting, first_line, settings_of
+from meritnas.settings.kept_spec import spec_from_json
 from meritnas.settings.spec import StrategySpec
-from meritnas.strategy.own import own_class, unloaded_strategy
+from meritnas.strategy.own import own_class
 from meritnas.wording import did_you_mean
 
 
@@ -84,11 +85,7 @@ def strategy_spec(
 
 def strategy_from_json(data: Mapping[str, Any], trust: Trust = NOBODY) -> StrategySpec:
     """The inverse of a spec's `to_json`; one of a user's own is imported where that is trusted."""
-    options = dict(data)
-    name = str(options.pop("name"))
-    if is_own(name) and name not in trust.names:
-        return unloaded_strategy(name, options)
-    return strategy_spec(name, options)
+    return spec_from_json(StrategySpec, data, trust, strategy_spec)
 
 
 def _check_options(name: str, chosen: type[StrategySpec], options: Mapping[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from dataclasses import field, fields, make_dataclass
 from functools import cache
 from typing import Any, get_type_hints
@@ -24,19 +23,6 @@ def own_class(given: str) -> type[StrategySpec]:
         return found
     check_maker(found, given, "strategy", "problem")
     return _class_of(given, found)
-
-
-def unloaded_strategy(name: str, options: Mapping[str, Any]) -> StrategySpec:
-    """A strategy of a user's own that is not imported: it knows its options, and makes nothing."""
-    return _unloaded(name, tuple(options))(**options)
-
-
-@cache
-def _unloaded(name: str, options: tuple[str, ...]) -> type[StrategySpec]:
-    about = [(option, Any, field(default=None, hash=False)) for option in options]
-    return make_dataclass(
-        "UnloadedStrategy", about, bases=(StrategySpec,), namespace={"name": name}, frozen=True
-    )
 
 
 @cache

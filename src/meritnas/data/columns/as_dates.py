@@ -22,7 +22,6 @@ _OFFSET = re.compile(r":.*(Z|[+-]\d\d(:?\d\d)?)$")
 _DAY_MONTH = re.compile(r"\d{1,2}([/.-])\d{1,2}\1\d{4}")
 _YEAR_FIRST = re.compile(r"\d{4}([/.])\d{1,2}\1\d{1,2}")
 _NAMED = re.compile(r"\d{1,2}([ -])[A-Za-z]{3}\1\d{4}")
-_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _A_DAY = 86_400
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
 """The calendar of Python: the first second of the year 1 and the last of 9999, since 1970."""
@@ -112,10 +111,7 @@ def read_dates(values: pd.Series, form: str, zone: str | None) -> Dates | object
 
 def seconds_of(times: pd.DatetimeIndex) -> np.ndarray:
     """Returns seconds since 1970 as float64 [n], NaN for missing."""
-    try:
-        seconds = times.as_unit("us").asi8 / 1e6
-    except pd.errors.OutOfBoundsDatetime:  # hundreds of thousands of years away
-        seconds = times.asi8 / _PER_SECOND[times.unit]
+    seconds = times.as_unit("us").asi8 / 1e6
     seconds[np.asarray(times.isna())] = np.nan
     return seconds
 
