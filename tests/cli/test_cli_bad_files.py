@@ -64,9 +64,8 @@ def check(outcome: Outcome, case: Case) -> None:
     assert outcome.err.strip().isprintable()
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_a_table(meritnas: Command, tmp_path: Path, name: str) -> None:
-    case = TABLES[name]
+@pytest.mark.parametrize("case", (TABLES | PARQUETS).values(), ids=(TABLES | PARQUETS).keys())
+def test_a_table(meritnas: Command, tmp_path: Path, case: Case) -> None:
     path = case.make(tmp_path)
     outcome = meritnas("columns", path, *case.options)
     if case.reads is None:
@@ -78,32 +77,8 @@ def test_a_table(meritnas: Command, tmp_path: Path, name: str) -> None:
     assert case.reads(load_table(path).frame)
 
 
-@pytest.mark.parametrize("name", PARQUETS)
-def test_a_parquet_file(meritnas: Command, tmp_path: Path, name: str) -> None:
-    case = PARQUETS[name]
-    path = case.make(tmp_path)
-    outcome = meritnas("columns", path, *case.options)
-    if case.reads is None:
-        check(outcome, case)
-        return
-    assert outcome.code == 0, outcome.err
-    assert "\x1b" not in outcome.out
-    assert case.reads(load_table(path).frame)
-
-
-@pytest.mark.parametrize("name", ARCHIVES)
-def test_an_archive_of_images(meritnas: Command, tmp_path: Path, name: str) -> None:
-    case = ARCHIVES[name]
-    path = case.make(tmp_path)
-    if case.reads is None:
-        check(meritnas("search", path, *case.options), case)
-    else:
-        assert case.reads(load_images(path))
-
-
-@pytest.mark.parametrize("name", IMAGES)
-def test_images(meritnas: Command, tmp_path: Path, name: str) -> None:
-    case = IMAGES[name]
+@pytest.mark.parametrize("case", (ARCHIVES | IMAGES).values(), ids=(ARCHIVES | IMAGES).keys())
+def test_images(meritnas: Command, tmp_path: Path, case: Case) -> None:
     path = case.make(tmp_path)
     if case.reads is None:
         check(meritnas("search", path, *case.options), case)

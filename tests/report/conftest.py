@@ -40,3 +40,24 @@ def fusion(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("search", folder / "views.npz", *own, *SHORT, "--quiet", "--out", folder / "run")
     run("explain", folder / "run", "--modalities", "--json")
     return folder / "run"
+
+
+@pytest.fixture(scope="session")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on a text, explained; not to be changed."""
+    folder = tmp_path_factory.mktemp("words")
+    (folder / "words.txt").write_text("\n".join(["the cat sat on the mat and ran"] * 120))
+    own = ["--space", "recurrent", "--width", "8", "--nodes", "2"]
+    run("search", folder / "words.txt", *own, *SHORT, "--quiet", "--out", folder / "run")
+    run("explain", folder / "run", "--json")
+    return folder / "run"
+
+
+@pytest.fixture(scope="session")
+def darts(cells: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of DARTS' cells on the images of another one; not to be changed."""
+    folder = tmp_path_factory.mktemp("darts") / "run"
+    own = ["--space", "darts", "--channels", "4", "--cells", "3"]
+    own += ["--supernet-channels", "4", "--supernet-cells", "3"]
+    run("search", cells.parent / "images.npz", *own, *SHORT, "--quiet", "--out", folder)
+    return folder

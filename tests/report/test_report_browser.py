@@ -59,27 +59,6 @@ def unfinished(deep: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run on a text, explained."""
-    folder = tmp_path_factory.mktemp("words")
-    (folder / "words.txt").write_text("\n".join(["the cat sat on the mat and ran"] * 120))
-    own = ["--space", "recurrent", "--width", "8", "--nodes", "2"]
-    run("search", folder / "words.txt", *own, *SHORT, "--quiet", "--out", folder / "run")
-    meritnas.explain(folder / "run")
-    return folder / "run"
-
-
-@pytest.fixture(scope="module")
-def darts(cells: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of DARTS' cells on the images of another one."""
-    folder = tmp_path_factory.mktemp("darts") / "run"
-    own = ["--space", "darts", "--channels", "4", "--cells", "3"]
-    own += ["--supernet-channels", "4", "--supernet-cells", "3"]
-    run("search", cells.parent / "images.npz", *own, *SHORT, "--quiet", "--out", folder)
-    return folder
-
-
 def brightness(colour: str) -> float:
     return sum(map(int, re.findall(r"\d+", colour)[:3])) / 3
 

@@ -38,24 +38,6 @@ def sized(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("words")
-    (folder / "words.txt").write_text("\n".join(["the cat sat on the mat and ran"] * 60))
-    own = ["--space", "recurrent", "--width", "8", "--nodes", "2"]
-    run("search", folder / "words.txt", *own, *SHORT, "--quiet", "--out", folder / "run")
-    return folder / "run"
-
-
-@pytest.fixture(scope="module")
-def darts(cells: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("darts") / "run"
-    own = ["--space", "darts", "--channels", "4", "--cells", "3"]
-    own += ["--supernet-channels", "4", "--supernet-cells", "3"]
-    run("search", cells.parent / "images.npz", *own, *SHORT, "--quiet", "--out", folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def noisy(fusion: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A run with a backbone of one's own that draws numbers wherever it is used."""
     folder = tmp_path_factory.mktemp("noisy")
