@@ -34,7 +34,7 @@ def test_a_search_leaves_a_page_behind(table: Path) -> None:
     page = Page((table / "report.html").read_text())
     assert page.sections == [
         *("summary", "limits", "network", "learning", "policy", "entropy", "feasible", "credit"),
-        *("cost", "tradeoff", "finalists", "notes", "repeat"),
+        *("cost", "tradeoff", "candidates", "finalists", "notes", "repeat"),
     ]
     assert page.titles >= page.charts > len(page.sections) // 2
 
@@ -325,6 +325,23 @@ def test_nothing_half_written_stays(copy: Path, tmp_path: Path) -> None:
         write_report(copy, tmp_path / "nowhere" / "page.html")
     assert write_report(copy) == copy / "report.html"
     assert not list(copy.glob(".partial*"))
+
+
+def test_the_page_says_what_each_witness_said(copy: Path) -> None:
+    path = copy / "architecture.json"
+    kept = json.loads(path.read_text())
+    first, second = kept["candidates"][:2]
+    rows = section(report_page(copy), "candidates").split("<tr")[2:]
+    assert len(rows) == min(10, len(kept["candidates"]))
+    assert f"{first['said']['size']:,.0f}" in rows[0]
+    assert f"{first['votes']:g}" in rows[0]
+    assert f"{-first['said']['one-shot']:.2g}" in rows[0]
+    assert first["architecture"] in rows[0]
+    second["said"]["one-shot"] = None
+    path.write_text(json.dumps(kept))
+    assert ">?<" in section(report_page(copy), "candidates").split("<tr")[3]
+    path.write_text(json.dumps({**kept, "candidates": []}))  # of an earlier version
+    assert "candidates" not in Page(report_page(copy)).sections
 
 
 def test_a_training_that_diverged_is_on_the_page(copy: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ import torch
 
 from meritnas.data.bundle import Bundle, Outline
 from meritnas.data.kind import DataKind, Source
+from meritnas.engine.candidates import judged
 from meritnas.engine.ladder import best_within, no_curve
 from meritnas.engine.loop import Search, run_search
 from meritnas.engine.plan import Plan
 from meritnas.engine.start import make_search
-from meritnas.engine.time_limit import weight_steps_within
+from meritnas.engine.time_limit import steps_within
 from meritnas.errors import StoreError
 from meritnas.plugins import Trust, Trusted
 from meritnas.prepare.config import read_settings
@@ -43,6 +44,9 @@ Listener = Callable[[dict[str, Any]], None]
 
 GIVEN = "given"
 """What a run has for a strategy whose architecture a user gave."""
+
+JUDGING = "candidates"
+"""What the time after a search's last step is called beside that of its phases."""
 
 _RETRAINING = "retrain"
 """The folder in a run's for a race beside its result."""
@@ -128,9 +132,10 @@ class Job:
             return self.new_search(None, (settings.epochs or 0) * an_epoch), 0.0
         with limited_threads(settings.threads):
             seconds = 60.0 * settings.minutes * _SEARCH_SHARE - self.prepared.seconds
-            possible = weight_steps_within(seconds, settings, self.ground, self.bundle)
+            possible, candidates = steps_within(seconds, settings, self.ground, self.bundle)
             longest = usual_epochs(settings, self.prepared.facts)[0] * an_epoch
             search = self.new_search(None, min(possible, longest))
+            search.plan = replace(search.plan, candidates=candidates)
         return search, time.perf_counter() - begun
 
     def race(self, finalists: tuple[str, ...], seeds: int, epochs: int) -> Race:
@@ -349,23 +354,33 @@ def _choose(job: Job, store: RunStore, listen: Listener, running: Search) -> Non
     """Search, and keep the favourites, best first."""
     for text in job.curve_notes(running.rungs):
         listen({"kind": "note", "text": text})
-    ranked = run_search(running, store, listen, job.ground.searched_feasible)
-    seed = job.settings.seed
+    begun = time.perf_counter() - running.seconds
+    own = run_search(running, store, listen, job.ground.searched_feasible)
+    costs, seed = job.ground.searched.costs, job.settings.seed
     with running.own_draws():
+        found = judged(running, own, job.ground.searched_feasible, costs)
         ladder = [
-            {"limit": rung.limit, "architecture": found.text}
+            {
+                "limit": rung.limit,
+                "architecture": best[0].architecture.text,
+                "candidates": [each.to_json() for each in best],
+            }
             for rung in running.rungs
-            for found in [best_within(rung.feasible, running.probe, seed)]
+            for evolved in [best_within(rung.feasible, running.probe, seed)]
+            for best in [judged(running, evolved, rung.feasible, costs)]
         ]
+    seconds = time.perf_counter() - begun
+    judging = seconds - sum(running.phase_seconds.values())
     _write_choice(
         job,
         store,
-        ranked,
+        [each.architecture for each in found],
+        candidates=[each.to_json() for each in found],
         ladder=ladder,
         strategy=job.settings.strategy.name,
         passes=running.probe.passes,
-        seconds=running.seconds,
-        phase_seconds=running.phase_seconds,
+        seconds=seconds,
+        phase_seconds={**running.phase_seconds, JUDGING: judging},
     )
 
 

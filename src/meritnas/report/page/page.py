@@ -18,6 +18,7 @@ from meritnas.report.page.credit import (
 from meritnas.report.page.modalities import modalities_section, noise_section
 from meritnas.report.page.network import limits_section, network_section, summary_section
 from meritnas.report.page.search import (
+    candidates_section,
     cost_section,
     entropy_section,
     feasible_section,
@@ -52,6 +53,7 @@ _MAKERS: dict[str, Callable[[RunFiles, RunNetwork], Section | None]] = {
     "noise": noise_section,
     "cost": cost_section,
     "tradeoff": tradeoff_section,
+    "candidates": candidates_section,
     "finalists": finalists_section,
 }
 

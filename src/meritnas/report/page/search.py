@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from meritnas.report.candidate_rows import candidate_rows
 from meritnas.report.charts.figure import Figure
 from meritnas.report.charts.lines import Series, line_chart
 from meritnas.report.charts.pareto_figure import pareto_figure
@@ -15,6 +16,7 @@ from meritnas.report.page.section import Section, Table
 from meritnas.report.pareto_points import curve_metric, point_cells, score_label
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
+from meritnas.run.job import JUDGING
 
 SHOWN_DECISIONS = 24
 """Charts of beliefs beyond these are folded."""
@@ -112,6 +114,9 @@ def cost_section(run: RunFiles, network: RunNetwork) -> Section | None:
     last = run.events[-1]["step"]
     if seconds is not None:
         facts.append(("search", f"{duration_text(seconds)}, {1000 * seconds / last:.1f} ms a step"))
+    judging = run["architecture"].get("phase_seconds", {}).get(JUDGING)
+    if judging is not None:
+        facts.append(("of it, judging candidates", duration_text(judging)))
     if "retrain" in run["timing"]:
         facts.append(("training alone", duration_text(run["timing"]["retrain"])))
     return Section(
@@ -141,6 +146,21 @@ def tradeoff_section(run: RunFiles, network: RunNetwork) -> Section | None:
     figure = pareto_figure(rows)
     figures = () if figure is None else (figure,)
     return Section("tradeoff", "Trade-off", lead, figures=figures, table=table)
+
+
+def candidates_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """What each witness said about the search's best candidates, and how they voted."""
+    head, rows, marked = candidate_rows(run, network.short)
+    if not rows:
+        return None
+    judged = len(run["architecture"]["candidates"])
+    lead = (
+        f"{judged:,} networks that the search believed in were judged on the same validation data. "
+        "Votes are weighted sums of ranks: who has the fewest is first. Marked are those that were "
+        "trained alone."
+    )
+    table = Table(head, tuple(rows), tuple(marked))
+    return Section("candidates", "Candidates", lead, table=table)
 
 
 def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:
