@@ -141,7 +141,7 @@ class Job:
     def race(self, finalists: tuple[str, ...], seeds: int, epochs: int) -> Race:
         """A race between these architectures by the run's own recipe."""
         numbers = tuple(self.settings.seed * 1000 + k for k in range(seeds))
-        return Race(finalists, self.settings.alone.dropouts, numbers, epochs)
+        return Race.halving(finalists, self.settings.alone.dropouts, numbers, epochs)
 
 
 def start(job: Job, store: RunStore, listen: Listener, search: Search, planning: float) -> None:
@@ -194,10 +194,11 @@ def is_finished(store: RunStore) -> bool:
     if not all(map(store.has, needed)) or store.lost("retrain.json"):
         return False
     store.check_weights("model.safetensors")
-    result = store.read_json("result.json", "architecture", "race")
+    store.read_json("result.json", "architecture", "race")
     if store.inside(_RETRAINING).folder.exists():
         return False
-    return not store.has("retrain.json") or result["race"] == last_race(store).to_json()
+    won = store.decode("result.json", lambda result: Race.from_json(result["race"]))
+    return not store.has("retrain.json") or won == last_race(store)
 
 
 def last_race(store: RunStore) -> Race:
@@ -325,7 +326,7 @@ def _kept_plan(store: RunStore) -> Plan:
 
 
 def _plan_in(found: Mapping[str, Any]) -> Plan:
-    plan = Plan(**found["search"])
+    plan = Plan(**{"candidates": 1, **found["search"]})  # as earlier versions had it
     check_types(plan)
     return plan
 

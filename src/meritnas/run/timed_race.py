@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from meritnas.errors import DivergedError
@@ -32,7 +31,7 @@ def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race
     settings = job.settings
     race = job.race(favourites[: settings.finalists], settings.retrain_seeds, 1)
     if settings.retrain_epochs is not None:
-        return replace(race, epochs=settings.retrain_epochs)
+        return job.race(race.finalists, settings.retrain_seeds, settings.retrain_epochs)
     plan = store.read_json("plan.json", "search")
     if "race" not in plan:
         rungs = len(store.read_json("architecture.json", "ladder")["ladder"])
