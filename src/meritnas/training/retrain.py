@@ -20,8 +20,9 @@ from meritnas.training.metrics import scores_on
 from meritnas.training.race import Race, Training, best_of, has_diverged
 from meritnas.training.train import Trained, train_child
 
-_WORTH_BEGINNING = 0.9
-"""With less than this part of a training's time left, the next one is not begun."""
+_WORTH_BEGINNING = 0.5
+"""With less than this part of a training's time left, the next one is not begun; with less than the
+whole, it is planned with as many epochs as fit."""
 
 _MOST_SEEDS = 10
 """Of a winner that is trained again because there is time left."""
@@ -72,20 +73,22 @@ def retrain_child(
     network is replaced when all of them are done.
 
     Where they take longer than `seconds` in all, because the machine has become slower since
-    the race was planned, a training ends with its epoch and the race with that training. Where
-    there is time left, those whom short rounds have left out and then `reserves` are trained to the
-    end, too, and at last the winner with further seeds. Without a limit nobody joins.
+    the race was planned, the last training has fewer epochs or ends early, and the race with it.
+    Where there is time left, those whom short rounds have left out and then `reserves` are trained
+    to the end, too, and at last the winner with further seeds. Without a limit nobody joins.
 
     Raises:
         DivergedError: All trainings have diverged.
     """
     results, spent = _kept(race, store)
+    an_epoch = 0.0  # seconds, of the last training
     store.write_json("retrain.json", {"plan": race.to_json(), "results": results})
     while (training := race.next(results)) is not None:
         begun = time.perf_counter()
         end = begun + seconds - spent
+        fitting = _fitting(training.epochs, seconds - spent, an_epoch)
         try:
-            trained = _train(training, family, race, bundle, recipe, results, listen, end)
+            trained = _train(training, family, race, bundle, recipe, results, listen, end, fitting)
             results.append(_result(training, trained, bundle))
         except DivergedError:
             results.append(_no_result(training))
@@ -98,7 +101,8 @@ def retrain_child(
                 )
         took = time.perf_counter() - begun
         spent += took
-        race = _in_time(race, results, reserves, seconds - spent, took / training.epochs)
+        an_epoch = took / max(1, len(results[-1]["valid_losses"]))
+        race = _in_time(race, results, reserves, seconds - spent, an_epoch)
         # Apart from the results, which are the same however often the training was interrupted.
         store.write_json("timing.json", {"retrain": spent})
         store.write_json("retrain.json", {"plan": race.to_json(), "results": results})
@@ -128,11 +132,18 @@ def _in_time(
     if following is not None:
         worth = _WORTH_BEGINNING * following.epochs * an_epoch <= left
         return race if worth else race.cut(results)
-    if left == math.inf or race.epochs * an_epoch > left:
+    if left == math.inf or _WORTH_BEGINNING * race.epochs * an_epoch > left:
         return race
     if waiting := race.waiting(results, reserves):
         return race.joined_by(waiting[0])
     return race.seeded_by(max(race.seeds) + 1) if len(race.seeds) < _MOST_SEEDS else race
+
+
+def _fitting(epochs: int, left: float, an_epoch: float) -> int:
+    """As many epochs as there is time for, where that is known, up to these."""
+    if an_epoch == 0.0 or left == math.inf:
+        return epochs
+    return max(1, min(epochs, int(left / an_epoch)))
 
 
 def summarise(race: Race, results: list[dict[str, Any]], seconds: float) -> Retrained:
@@ -189,6 +200,7 @@ def _train(
     results: Sequence[dict[str, Any]],
     listen: Listener,
     end: float,
+    epochs: int,
 ) -> Trained:
     module = family.child(
         training.architecture,
@@ -198,6 +210,7 @@ def _train(
     )
 
     before = sum(one["epochs"] for one in results)
+    begun = time.perf_counter()
 
     def tell(epoch: int) -> bool:
         listen(
@@ -210,7 +223,9 @@ def _train(
                 "epoch": epoch,
             }
         )
-        return time.perf_counter() > end
+        now = time.perf_counter()
+        # A training that has not been fitted into the time ends with the epoch closest to its end.
+        return now + 0.5 * (now - begun) / epoch > end and epoch < epochs
 
     return train_child(
         module.to(bundle.train.inputs.device),
@@ -218,7 +233,7 @@ def _train(
         bundle.valid,
         bundle.task.loss,
         recipe,
-        training.epochs,
+        epochs,
         training.seed,
         tell,
     )
