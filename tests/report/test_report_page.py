@@ -344,6 +344,28 @@ def test_the_page_says_what_each_witness_said(copy: Path) -> None:
     assert "candidates" not in Page(report_page(copy)).sections
 
 
+def test_a_race_with_short_rounds_shows_who_got_how_far(copy: Path) -> None:
+    assert "race" not in Page(report_page(copy)).sections
+    path = copy / "retrain.json"
+    kept = json.loads(path.read_text())
+    won = json.loads((copy / "result.json").read_text())["architecture"]
+    some = next(one for one in kept["results"] if one["architecture"] == won)
+    others = [
+        {**some, "architecture": "8-8-8", "epochs": 1, "valid_loss": 0.25},
+        {**some, "architecture": "16-8-8", "epochs": 1, "valid_loss": None},
+        {**some, "epochs": 1, "valid_loss": 0.125},
+    ]
+    path.write_text(json.dumps({**kept, "results": [*others, {**some, "epochs": 2}]}))
+    text = report_page(copy)
+    assert "could not be made" not in text
+    rows = section(text, "race").split("<tr")[2:]
+    assert [each in row for each, row in zip((won, "8-8-8", "16-8-8"), rows, strict=True)]
+    assert "0.125" in rows[0]
+    assert "after" not in rows[0]
+    assert "after 1 epochs" in rows[1]
+    assert "diverged" in rows[2]
+
+
 def test_a_training_that_diverged_is_on_the_page(copy: Path) -> None:
     path = copy / "retrain.json"
     kept = json.loads(path.read_text())

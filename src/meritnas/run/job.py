@@ -66,16 +66,25 @@ class Job:
         settings: what the user decided.
         prepared: the data, and the networks that fit them.
         ground: the space and its feasible part.
+        begun: when the time that a user gave began to count, by `time.perf_counter`.
     """
 
     settings: SearchSettings
     prepared: Preparation
     ground: Ground
+    begun: float
 
     @staticmethod
-    def make(settings: SearchSettings, kind: DataKind, source: Source, outline: Outline) -> Job:
+    def make(
+        settings: SearchSettings,
+        kind: DataKind,
+        source: Source,
+        outline: Outline,
+        begun: float | None = None,
+    ) -> Job:
         """A new job; complains where no network fits the limits."""
-        job = _on_ground(settings, prepare(settings, kind, source, outline))
+        begun = time.perf_counter() if begun is None else begun
+        job = _on_ground(settings, prepare(settings, kind, source, outline), begun)
         if settings.alone.auxiliary:
             job.check_auxiliary()
         return job
@@ -83,9 +92,10 @@ class Job:
     @staticmethod
     def reopen(store: RunStore, data: Any = None, trust: Trusted = ()) -> Job:
         """The job of an existing run, on the same data as then."""
+        begun = time.perf_counter()
         settings = read_settings(store, Trust.of(trust))
         check_device(settings.device)
-        return _on_ground(settings, prepare_again(settings, store, data))
+        return _on_ground(settings, prepare_again(settings, store, data), begun)
 
     @property
     def trust(self) -> frozenset[str]:
@@ -122,26 +132,28 @@ class Job:
         return make_search(self.settings, self.ground, self.bundle, plan, weight_steps)
 
     def planned_search(self) -> tuple[Search, float]:
-        """A new search of the length that was asked for, and the seconds it took to find that out.
+        """A new search of the length that was asked for, and the seconds that are gone by then.
 
-        Complains about a strategy that does not go with the space or the limits.
+        These are 0 where time does not matter. Complains about a strategy that does not go with the
+        space or the limits.
         """
-        begun, settings = time.perf_counter(), self.settings
+        settings = self.settings
         an_epoch = max(1, len(self.bundle.train) // settings.recipe.batch_size)
         if settings.minutes is None:
             return self.new_search(None, (settings.epochs or 0) * an_epoch), 0.0
         with limited_threads(settings.threads):
-            seconds = 60.0 * settings.minutes * _SEARCH_SHARE - self.prepared.seconds
+            gone = time.perf_counter() - self.begun
+            seconds = 60.0 * settings.minutes * _SEARCH_SHARE - gone
             possible, candidates = steps_within(seconds, settings, self.ground, self.bundle)
             longest = usual_epochs(settings, self.prepared.facts)[0] * an_epoch
             search = self.new_search(None, min(possible, longest))
             search.plan = replace(search.plan, candidates=candidates)
-        return search, time.perf_counter() - begun
+        return search, time.perf_counter() - self.begun
 
     def race(self, finalists: tuple[str, ...], seeds: int, epochs: int) -> Race:
         """A race between these architectures by the run's own recipe."""
         numbers = tuple(self.settings.seed * 1000 + k for k in range(seeds))
-        return Race(finalists, self.settings.alone.dropouts, numbers, epochs)
+        return Race.halving(finalists, self.settings.alone.dropouts, numbers, epochs)
 
 
 def start(job: Job, store: RunStore, listen: Listener, search: Search, planning: float) -> None:
@@ -152,7 +164,7 @@ def start(job: Job, store: RunStore, listen: Listener, search: Search, planning:
         store: its empty folder.
         listen: told of every event.
         search: as `Job.planned_search` gives it.
-        planning: the seconds that took.
+        planning: the seconds that were gone by then.
     """
     job.prepared.write(store)
     _write_plan(job, store, search, planning)
@@ -194,10 +206,11 @@ def is_finished(store: RunStore) -> bool:
     if not all(map(store.has, needed)) or store.lost("retrain.json"):
         return False
     store.check_weights("model.safetensors")
-    result = store.read_json("result.json", "architecture", "race")
+    store.read_json("result.json", "architecture", "race")
     if store.inside(_RETRAINING).folder.exists():
         return False
-    return not store.has("retrain.json") or result["race"] == last_race(store).to_json()
+    won = store.decode("result.json", lambda result: Race.from_json(result["race"]))
+    return not store.has("retrain.json") or won == last_race(store)
 
 
 def last_race(store: RunStore) -> Race:
@@ -225,10 +238,10 @@ def ended_search(job: Job, store: RunStore) -> Search:
     return running
 
 
-def _on_ground(settings: SearchSettings, prepared: Preparation) -> Job:
+def _on_ground(settings: SearchSettings, prepared: Preparation, begun: float) -> Job:
     ground = make_ground(prepared.family, settings.limits)
     check_networks(ground.family, ground.feasible)
-    return Job(settings, prepared, ground)
+    return Job(settings, prepared, ground, begun)
 
 
 def _finish(job: Job, store: RunStore, listen: Listener, search: Search | None) -> None:
@@ -325,7 +338,7 @@ def _kept_plan(store: RunStore) -> Plan:
 
 
 def _plan_in(found: Mapping[str, Any]) -> Plan:
-    plan = Plan(**found["search"])
+    plan = Plan(**{"candidates": 1, **found["search"]})  # as earlier versions had it
     check_types(plan)
     return plan
 
@@ -333,7 +346,11 @@ def _plan_in(found: Mapping[str, Any]) -> Plan:
 def _kept_choice(found: Mapping[str, Any]) -> dict[str, Any]:
     """What architecture.json says, which must be enough to train what was found."""
     ladder = [
-        {"limit": int(rung["limit"]), "architecture": str(rung["architecture"])}
+        {
+            "limit": int(rung["limit"]),
+            "architecture": str(rung["architecture"]),
+            "reserves": [str(each["architecture"]) for each in rung.get("candidates", ())],
+        }
         for rung in found["ladder"]
     ]
     return {**found, "seconds": float(found["seconds"]), "ladder": ladder}

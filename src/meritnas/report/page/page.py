@@ -25,6 +25,7 @@ from meritnas.report.page.search import (
     finalists_section,
     learning_section,
     policy_section,
+    race_section,
     tradeoff_section,
 )
 from meritnas.report.page.section import Section
@@ -54,6 +55,7 @@ _MAKERS: dict[str, Callable[[RunFiles, RunNetwork], Section | None]] = {
     "cost": cost_section,
     "tradeoff": tradeoff_section,
     "candidates": candidates_section,
+    "race": race_section,
     "finalists": finalists_section,
 }
 

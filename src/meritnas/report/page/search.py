@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ from meritnas.run.job import JUDGING
 SHOWN_DECISIONS = 24
 """Charts of beliefs beyond these are folded."""
 
+_SHOWN_CURVES = 12
+
 _PHASES = {"warmup": "warm-up", "joint": "searching", "frozen": "judging"}
 _SEARCH_CURVES = (
     ("train_loss", "training loss of shared weights"),
@@ -39,11 +42,15 @@ def learning_section(run: RunFiles, network: RunNetwork) -> Section | None:
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for one in run["retrain"].get("results", ()):
         groups.setdefault(str(one["architecture"]), []).append(one)
-    for text, trainings in groups.items():
+    # Whoever was trained longest first: of the others of a race there may be many.
+    for text, trainings in sorted(groups.items(), key=lambda g: -max(map(_length, g[1]))):
         if all(one["valid_loss"] is None for one in trainings):  # they diverged
             continue
         figures.append(_training_figure(network.short(text), trainings))
-    return Section("learning", "Learning curves", figures=tuple(figures)) if figures else None
+    if not figures:
+        return None
+    shown, folded = tuple(figures[:_SHOWN_CURVES]), tuple(figures[_SHOWN_CURVES:])
+    return Section("learning", "Learning curves", figures=shown, folded=folded)
 
 
 def policy_section(run: RunFiles, network: RunNetwork) -> Section | None:
@@ -163,6 +170,51 @@ def candidates_section(run: RunFiles, network: RunNetwork) -> Section | None:
     return Section("candidates", "Candidates", lead, table=table)
 
 
+def race_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """Who got how far in the race, where it had short rounds."""
+    results = run["retrain"].get("results", ())
+    rounds = sorted({_length(one) for one in results})
+    if len(rounds) < 2:
+        return None
+    losses: dict[str, dict[int, float]] = {}
+    for one in results:
+        own = losses.setdefault(str(one["architecture"]), {})
+        loss = math.inf if one["valid_loss"] is None else float(one["valid_loss"])
+        own[_length(one)] = min(loss, own.get(_length(one), math.inf))
+
+    def farthest(text: str) -> tuple[int, float]:
+        length = max(losses[text])
+        return -length, losses[text][length]
+
+    best_first = sorted(losses, key=farthest)
+    rows = tuple(
+        (
+            network.short(text),
+            *(_loss_text(losses[text].get(length)) for length in rounds),
+            "" if rounds[-1] in losses[text] else f"after {max(losses[text]):,} epochs",
+        )
+        for text in best_first
+    )
+    lead = (
+        "In each round all that were left had a short training from scratch, and the better half "
+        "by validation loss went on to one twice as long."
+    )
+    head = ("network", *(f"loss, {length:,} epochs" for length in rounds), "out")
+    marked = tuple(k for k, text in enumerate(best_first) if text == run.network)
+    return Section("race", "Race", lead, table=Table(head, rows, marked))
+
+
+def _length(result: Mapping[str, Any]) -> int:
+    """How many epochs a training was to have; earlier versions do not say it."""
+    return int(result.get("epochs", 0))
+
+
+def _loss_text(loss: float | None) -> str:
+    if loss is None:
+        return ""
+    return score_text(loss) if loss < math.inf else "diverged"
+
+
 def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:
     """Every training alone, and which network won."""
     results = run["retrain"].get("results", ())
@@ -174,13 +226,14 @@ def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:
             network.short(str(one["architecture"])),
             f"{one['dropout']:g}",
             str(one["seed"]),
+            str(_length(one) or ""),
             str(one.get("best_epoch") or ""),
             "diverged" if one["valid_loss"] is None else score_text(one["valid_loss"]),
             *(score_text(one["test"][m]) if one["test"] else "" for m in metrics),
         )
         for one in results
     )
-    head = ("network", "dropout", "seed", "best epoch", "validation loss")
+    head = ("network", "dropout", "seed", "epochs", "best epoch", "validation loss")
     marked = tuple(k for k, one in enumerate(results) if one["architecture"] == run.network)
     lead = "Each was trained from scratch; validation loss decides, the test part is only scored."
     table = Table((*head, *(f"test {metric_name(m)}" for m in metrics)), rows, marked)
@@ -194,8 +247,11 @@ def _over_steps(run: RunFiles, key: str) -> list[tuple[float, float]]:
 def _training_figure(short: str, trainings: Sequence[Mapping[str, Any]]) -> Figure:
     """The losses of the trainings of one network, by epoch."""
     series = []
+    several = len(set(map(_length, trainings))) > 1
     for number, one in enumerate(trainings):
         words = f"dropout {one['dropout']:g}, seed {one['seed']}"
+        if several:
+            words += f", {_length(one):,} epochs"
         for key, part, dashed in (("train_losses", "training", True), ("valid_losses", "", False)):
             points = list(enumerate(one.get(key, ()), start=1))
             name = f"{words}, {part}" if part else f"{words}, validation"
