@@ -37,7 +37,7 @@ from scipy.stats import rankdata
 from meritnas import nasbench201_table, shapley_values
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.paths import all_paths
-from meritnas.credit.advantage import picked
+from meritnas.credit.edge_advantage import picked
 from meritnas.credit.judged_paths import JudgedPaths
 from meritnas.credit.path_game import estimated_values
 from meritnas.credit.supernet_game import SupernetGame, players_of

@@ -18,6 +18,8 @@ VARIANTS: tuple[tuple[str, Options], ...] = (
     ("reinforce", {"samples": 1, "policy_rate": 0.05, "weight_draws": "policy"}),
     ("reinforce", {"sampling": "unrestricted", "final": "process-best"}),
     ("advantage", {"samples": 2, "final": "process-best"}),
+    ("advantage", {"credit": "exact"}),
+    ("advantage", {"credit": "gradient"}),
     ("parsec", {"form": "code", "samples": 3}),
     ("gdas", {"final": "process-best", "policy_rate": 0.5}),
     ("evolution", {"population": 6, "tournament": 2}),
