@@ -29,6 +29,7 @@ VARIANTS: tuple[tuple[str, Options], ...] = (
     ("manas", {"judged_by": "error", "baseline": "average", "final": "draw"}),
     ("manas", {"policy_rate": 0.2, "exploration": 0.3}),
     ("manas-ls", {"samples": 10, "memory": 0.5}),
+    ("manas-ls", {"interactions": "pairs"}),
 )
 
 

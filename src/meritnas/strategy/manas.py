@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 JudgedBy = Literal["loss", "error"]
 Compared = Literal["none", "average"]
 Final = Literal["mode", "draw"]
+Interactions = Literal["none", "pairs"]
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ class ManasLs(StrategySpec):
         samples: Networks for each policy step.
         memory: How much a regression counts in the next one.
         final: How the final network is chosen.
+        interactions: Of options that a regression knows beside their own effects.
     """
 
     name: ClassVar[str] = "manas-ls"
@@ -96,11 +98,12 @@ class ManasLs(StrategySpec):
     samples: int | None = field(default=None, metadata=drawn())
     memory: float = 0.0
     final: Final = "mode"
+    interactions: Interactions = "none"
 
     def __post_init__(self) -> None:
         """Complain about values out of range."""
         super().__post_init__()
-        _check_memory(self.memory)
+        _check_memory(self.memory, self.interactions)
 
     def make(self, problem: Problem) -> Strategy:
         """Agents before their first estimate."""
@@ -111,7 +114,11 @@ class ManasLs(StrategySpec):
         )
 
         estimates = affordable_estimates(problem, self.samples)
-        return regressed_agents(problem, Zipf(), estimates, self.memory, self.final, adds_up=False)
+        return regressed_agents(
+            *(problem, Zipf(), estimates, self.memory, self.final),
+            adds_up=False,
+            pairs=self.interactions == "pairs",
+        )
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,7 @@ class ManasLinearSoftmax(StrategySpec):
         samples: Networks for each policy step.
         memory: How much a regression counts in the next one.
         final: How the final network is chosen.
+        interactions: Of options that a regression knows beside their own effects.
     """
 
     name: ClassVar[str] = "manas-linear-softmax"
@@ -133,12 +141,13 @@ class ManasLinearSoftmax(StrategySpec):
     samples: int | None = field(default=None, metadata=drawn())
     memory: float = 0.0
     final: Final = "mode"
+    interactions: Interactions = "none"
 
     def __post_init__(self) -> None:
         """Complain about values out of range."""
         super().__post_init__()
         _check_exp3(self.policy_rate, self.exploration)
-        _check_memory(self.memory)
+        _check_memory(self.memory, self.interactions)
 
     def make(self, problem: Problem) -> Strategy:
         """Agents before their first estimate."""
@@ -150,7 +159,11 @@ class ManasLinearSoftmax(StrategySpec):
 
         estimates = affordable_estimates(problem, self.samples)
         sampling = exp3(problem, estimates.rounds, self.policy_rate, self.exploration)
-        return regressed_agents(problem, sampling, estimates, self.memory, self.final, adds_up=True)
+        return regressed_agents(
+            *(problem, sampling, estimates, self.memory, self.final),
+            adds_up=True,
+            pairs=self.interactions == "pairs",
+        )
 
 
 def _check_exp3(policy_rate: float | None, exploration: float | None) -> None:
@@ -159,6 +172,8 @@ def _check_exp3(policy_rate: float | None, exploration: float | None) -> None:
         check_within("exploration", exploration)
 
 
-def _check_memory(memory: float) -> None:
+def _check_memory(memory: float, interactions: str) -> None:
     if not 0 <= memory < 1:
         raise UsageError(f"memory must be at least 0 and below 1, got {memory}")
+    if memory > 0 and interactions != "none":
+        raise UsageError(f"memory goes with interactions 'none', got '{interactions}'")
