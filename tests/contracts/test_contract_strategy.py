@@ -27,7 +27,7 @@ VARIANTS: tuple[tuple[str, Options], ...] = (
     ("shapley", {"variant": "released", "permutations": 2, "judged_rows": 16}),
     ("shapley", {"game": "path", "judged_paths": 40}),
     ("manas", {"judged_by": "error", "baseline": "average", "final": "draw"}),
-    ("manas", {"policy_rate": 0.2, "exploration": 0.3}),
+    ("manas", {"policy_rate": 0.2, "exploration": 0.3, "pooling": "none"}),
     ("manas-ls", {"samples": 10, "memory": 0.5}),
     ("manas-ls", {"interactions": "pairs"}),
 )

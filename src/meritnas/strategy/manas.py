@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 JudgedBy = Literal["loss", "error"]
 Compared = Literal["none", "average"]
 Final = Literal["mode", "draw"]
+Pooling = Literal["shrinkage", "none"]
 Interactions = Literal["none", "pairs"]
 
 
@@ -26,7 +27,9 @@ class Manas(StrategySpec):
 
     Step and exploration follow from the number of rounds. Losses are divided by that of chance,
     or are error rates. With a baseline it learns faster and is no longer EXP3. The choice at the
-    end is the least blamed network, or (`draw`, algorithm 1's last line) a draw.
+    end is the least blamed network, or (`draw`, algorithm 1's last line) a draw. For it agents with
+    the same operations pool what they know, as much as evidence says, unless `pooling` is `none`,
+    as in the paper. There is no warm-up, as in the paper, unless one is asked for.
 
     Attributes:
         policy_rate: Learning rate of the policy.
@@ -34,15 +37,18 @@ class Manas(StrategySpec):
         judged_by: What MANAS' agents are blamed for.
         baseline: What rewards are compared with.
         final: How the final network is chosen.
+        pooling: Whether agents with the same operations learn from each other.
     """
 
     name: ClassVar[str] = "manas"
+    usual_warmup: ClassVar[float | None] = 0.0
 
     policy_rate: float | None = None
     exploration: float | None = field(default=None, metadata=shown(usual="by rounds"))
     judged_by: JudgedBy = "loss"
     baseline: Compared = "none"
     final: Final = "mode"
+    pooling: Pooling = "shrinkage"
 
     def __post_init__(self) -> None:
         """Complain about values out of range."""
@@ -55,7 +61,9 @@ class Manas(StrategySpec):
         from meritnas.strategy.algorithms.manas import blamed_agents
 
         sampling = exp3(problem, problem.joint_steps, self.policy_rate, self.exploration)
-        return blamed_agents(problem, sampling, self.judged_by, self.baseline, self.final)
+        return blamed_agents(
+            problem, sampling, self.judged_by, self.baseline, self.final, self.pooling
+        )
 
 
 @dataclass(frozen=True)
@@ -66,20 +74,25 @@ class ManasCoordinatedZipf(StrategySpec):
         judged_by: What MANAS' agents are blamed for.
         baseline: What rewards are compared with.
         final: How the final network is chosen.
+        pooling: Whether agents with the same operations learn from each other.
     """
 
     name: ClassVar[str] = "manas-coordinated-zipf"
+    usual_warmup: ClassVar[float | None] = 0.0
 
     judged_by: JudgedBy = "loss"
     baseline: Compared = "none"
     final: Final = "mode"
+    pooling: Pooling = "shrinkage"
 
     def make(self, problem: Problem) -> Strategy:
         """Agents that blame nothing yet."""
         from meritnas.policy.agents import Zipf
         from meritnas.strategy.algorithms.manas import blamed_agents
 
-        return blamed_agents(problem, Zipf(), self.judged_by, self.baseline, self.final)
+        return blamed_agents(
+            problem, Zipf(), self.judged_by, self.baseline, self.final, self.pooling
+        )
 
 
 @dataclass(frozen=True)
