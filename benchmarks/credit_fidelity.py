@@ -11,11 +11,12 @@ ranking is compared with that by
 - `leave-one-out`: what taking one operation out of that mixture costs;
 - `advantage`: -dL/dgate of the operation in a supernet trained on single paths, on average over
   random paths through it;
+- `exact-advantage`: what the loss of these paths gains when the operation's output becomes zero;
 - `one-shot`: minus the loss of random paths through it, on average;
 - `path-shapley`: Shapley values of the path game, from as many random paths judged on common rows;
 
-`advantage` and `one-shot` from the same draws, and all three from the same weights. `true-paths` is
-the path game with the table's own accuracies as scores: the most that additive credit can reach.
+both advantages and `one-shot` from the same draws, and all four from the same weights. `true-paths`
+is the path game with the table's own accuracies as scores: the most that additive credit can reach.
 Spearman's correlation for every edge and context, then the mean;
 the spread is over seeds. This is Shapley-NAS' figure 2 for all edges in all contexts.
 """
@@ -37,7 +38,7 @@ from scipy.stats import rankdata
 from meritnas import nasbench201_table, shapley_values
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.paths import all_paths
-from meritnas.credit.edge_advantage import picked
+from meritnas.credit.edge_advantage import ByGradient, Exact
 from meritnas.credit.judged_paths import JudgedPaths
 from meritnas.credit.path_game import estimated_values
 from meritnas.credit.supernet_game import SupernetGame, players_of
@@ -46,15 +47,14 @@ from meritnas.engine.plan import Plan
 from meritnas.families.nasbench201.benchmark import NASBench201Table
 from meritnas.policy.balanced import balanced_draws
 from meritnas.space.space import Space
-from meritnas.supernet.gates import tracked
 from nasbench201 import Setting, Trial, bundle_of, family_of, make_search
 from scoreboard import Target, arguments, finish, show
 
 matplotlib.use("Agg")
 
 CREDITS = (
-    *("alpha", "shapley", "leave-one-out", "advantage", "one-shot", "path-shapley"),
-    "true-paths",
+    *("alpha", "shapley", "leave-one-out", "advantage", "exact-advantage", "one-shot"),
+    *("path-shapley", "true-paths"),
 )
 _TOGETHER = 16
 _JUDGED_ROWS = 512
@@ -117,7 +117,7 @@ def credits_of_a_mixture(
 def credits_of_paths(
     setting: Setting, seed: int, steps: int, draws: int
 ) -> dict[str, list[np.ndarray]]:
-    """Mean advantage and mean one-shot loss of each operation over random paths."""
+    """Mean advantages, mean one-shot loss and path-game values of each operation."""
     bundle = bundle_of(setting, seed)
     plan = Plan(steps, steps, 0)  # the first half of the learning rate's cosine
     search = make_search(setting, Trial("random", False, seed), bundle, plan, {})
@@ -127,14 +127,17 @@ def credits_of_paths(
     rng = np.random.default_rng(seed)
     count = [np.zeros(size) for size in space.sizes]
     slopes = [np.zeros(size) for size in space.sizes]
+    exact = [np.zeros(size) for size in space.sizes]
     losses = [np.zeros(size) for size in space.sizes]
     for _ in range(draws):
         picks = np.array([rng.integers(size) for size in space.sizes])
-        gates, leaves = tracked(picks.tolist(), space.sizes)
-        loss, gradients = search.probe.gradients(gates, search.probe.valid_batch(), leaves)
-        for edge, (pick, slope) in enumerate(zip(picks, picked(gradients, picks), strict=True)):
+        batch = search.probe.valid_batch()
+        loss, first = ByGradient(space).judge(search.probe, batch, picks)
+        _, whole = Exact(space).judge(search.probe, batch, picks)
+        for edge, pick in enumerate(picks):
             count[edge][pick] += 1
-            slopes[edge][pick] -= slope
+            slopes[edge][pick] += first[edge]
+            exact[edge][pick] += whole[edge]
             losses[edge][pick] -= loss
     feasible = family_of(bundle, zero=False).feasible()
     judged = JudgedPaths(len(space.sizes))
@@ -145,6 +148,7 @@ def credits_of_paths(
     return {
         "path-shapley": estimated_values(feasible, judged, rng)[0],
         "advantage": [a / np.maximum(n, 1) for a, n in zip(slopes, count, strict=True)],
+        "exact-advantage": [a / np.maximum(n, 1) for a, n in zip(exact, count, strict=True)],
         "one-shot": [a / np.maximum(n, 1) for a, n in zip(losses, count, strict=True)],
     }
 

@@ -16,7 +16,10 @@ _FAR = 200.0
 """The logit of an option outside is minus this: exp(-200) of a path's weight for each of them."""
 
 _WORK = 3e8
-_MOST_ORDERS = 200
+
+MOST_ORDERS = 200
+"""Of players, that an estimate under a limit looks at."""
+
 _MOST_WITH_PAIRS = 1500
 
 
@@ -60,7 +63,10 @@ class PathGame:
 
 
 def estimated_values(
-    feasible: FeasibleSet, judged: JudgedPaths, rng: np.random.Generator
+    feasible: FeasibleSet,
+    judged: JudgedPaths,
+    rng: np.random.Generator,
+    most_orders: int = MOST_ORDERS,
 ) -> tuple[list[np.ndarray], PathRegression]:
     """(Shapley values, the regression that they rest on) from judged paths.
 
@@ -69,7 +75,7 @@ def estimated_values(
     """
     pairs = len(judged) <= _MOST_WITH_PAIRS
     fitted = path_regression(judged, feasible.space.sizes, pairs=pairs)
-    orders = affordable_orders(feasible, rng)
+    orders = affordable_orders(feasible, rng, most_orders)
     return path_shapley(feasible, judged, fitted, orders), fitted
 
 
@@ -86,7 +92,7 @@ def path_shapley(
     **Without a limit or a rule** there is a closed form. Values do not change when V is averaged
     over all ways to permute the options of the other decisions, which leaves of all scores the
     main effects e alone (an option's mean over all paths through it, less the mean of all). In an
-    order of K options, with e.g. t of them before option k, k adds e_k at t = 0 and
+    order of K options with t of them before option k, k adds e_k at t = 0 and
     e_k * K / ((K - 1)(t + 1)) in the mean after that, so
 
         value_k = e_k / K * (1 + K / (K - 1) * (1/2 + ... + 1/K)).
@@ -129,14 +135,16 @@ def free_share(options: int) -> float:
     return (1.0 + options / (options - 1) * later) / options
 
 
-def affordable_orders(feasible: FeasibleSet, rng: np.random.Generator) -> np.ndarray:
-    """Random orders of all players [orders, players]: as many as a few seconds allow, up to 200.
+def affordable_orders(
+    feasible: FeasibleSet, rng: np.random.Generator, most_orders: int = MOST_ORDERS
+) -> np.ndarray:
+    """Random orders of all players [orders, players]: as many as a few seconds allow, or fewer.
 
     None where the set is free, and where its diagram is so large that not even two would fit.
     """
     players = sum(feasible.space.sizes)
     most = int(_WORK / (players * max(1, feasible.diagram.transitions)))
-    count = 0 if is_free(feasible) or most < 2 else min(most, _MOST_ORDERS)
+    count = 0 if is_free(feasible) or most < 2 else min(most, most_orders)
     return np.array([rng.permutation(players) for _ in range(count)]).reshape(count, players)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from meritnas.clock import Clock
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.credit.judged_paths import JudgedPaths
-from meritnas.credit.path_game import estimated_values, free_share
+from meritnas.credit.path_game import MOST_ORDERS, estimated_values, free_share
 from meritnas.policy.balanced import balanced_draws
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.problem import Problem
@@ -23,6 +23,7 @@ _TOGETHER = 16
 _PATHS_FOR_AN_OPTION = 20
 _LEAST_PATHS_FOR_AN_OPTION = 2
 _JUDGED_TOO = 2
+_ORDERS_ON_THE_WAY = 10
 
 
 @dataclass(frozen=True)
@@ -94,12 +95,13 @@ class PathShapley:
         if self.turns.most is not None and blocks < self.turns.most:
             blocks = 1 << (blocks.bit_length() - 1) if blocks else 0
         if self._found is None or self._found[0] != blocks:
-            self._found = (blocks, self._values(self.judged.first(blocks)))
+            orders = MOST_ORDERS if blocks == self.turns.most else _ORDERS_ON_THE_WAY
+            self._found = (blocks, self._values(self.judged.first(blocks), orders))
         return self._found[1]
 
-    def _values(self, judged: JudgedPaths) -> PathValues:
+    def _values(self, judged: JudgedPaths, orders: int) -> PathValues:
         rng = np.random.default_rng([self.seed, 2])
-        values, fitted = estimated_values(self.feasible, judged, rng)
+        values, fitted = estimated_values(self.feasible, judged, rng, orders)
         evidence = []
         for row, errors in zip(values, fitted.errors, strict=True):
             error = free_share(len(row)) * float(np.sqrt(np.mean(errors**2)))
