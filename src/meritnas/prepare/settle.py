@@ -54,7 +54,7 @@ def settle(request: Request, kind: DataKind, facts: Facts) -> SearchSettings:
         minutes=request.minutes,
         recipe=recipe,
         child_recipe=alone,
-        warmup=_or(request.training.warmup, preset.warmup),
+        warmup=_or(request.training.warmup, _or(strategy.usual_warmup, preset.warmup)),
         retrain_epochs=again.epochs or (None if timed else preset.retrain_epochs),
         retrain_seeds=again.seeds or preset.retrain_seeds,
         finalists=again.finalists or preset.finalists,

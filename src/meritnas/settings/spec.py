@@ -123,7 +123,14 @@ class SpaceSpec(Spec):
 
 
 class StrategySpec(Spec):
-    """How to search: a frozen dataclass with a field for each option."""
+    """How to search: a frozen dataclass with a field for each option.
+
+    Attributes:
+        usual_warmup: the share of a search that trains weights only, unless a user decides; None
+            for that of the preset.
+    """
+
+    usual_warmup: ClassVar[float | None] = None
 
     def make(self, problem: Any) -> Any:
         """The strategy at its first step."""

@@ -151,8 +151,22 @@ class Probe:
         return losses
 
     def remembering(self) -> AbstractContextManager[None]:
-        """Inside, `score` computes once what gates leave as it was on the same batch."""
+        """Inside, `score` and `loss_under` compute once what gates leave as it was on a batch."""
         return self._supernet.remembering()
+
+    def loss_under(self, gates: Gates, batch: Batch) -> float:
+        """The loss under gates on a batch, without gradients; nothing is carried on."""
+        self.passes += 1
+        with torch.no_grad():
+            if batch.carry is None:
+                outputs = self._supernet(batch.inputs, gates)
+            else:
+                assert isinstance(self._supernet, Recurrent)
+                outputs, _ = self._supernet.advance(batch.inputs, gates, None, batch.carry.state)
+            found = float(self._loss(outputs, batch.target, batch.weights))
+        if not np.isfinite(found):
+            raise DivergedError
+        return found
 
     def score(self, gates: Gates, batch: Batch) -> float:
         """How good the network under gates is on a batch, without gradients."""
