@@ -62,7 +62,8 @@ class Softmax:
 class Zipf:
     """pi_k = 1 / (rank_k * H_K), the least blame first (MANAS, section 4.2).
 
-    No option is ever drawn less often than 1 / (K * H_K). Equal options keep their order.
+    No option is ever drawn less often than 1 / (K * H_K). Options with equal blame share the mean
+    of what their places give: their order would favour the first one, which on edges is `none`.
     """
 
     exploration: float = 0.0
@@ -73,10 +74,12 @@ class Zipf:
         return {}
 
     def logits(self, blame: np.ndarray) -> np.ndarray:
-        """Minus the logarithms of ranks from 1."""
-        ranks = np.empty(len(blame))
-        ranks[np.argsort(blame, kind="stable")] = np.arange(1, len(blame) + 1)
-        return -np.log(ranks)
+        """Logarithms of 1 / rank, ranks from 1; of its mean over those with equal blame."""
+        _, place, ties = np.unique(blame, return_inverse=True, return_counts=True)
+        weights = np.bincount(
+            np.repeat(np.arange(len(ties)), ties), 1.0 / np.arange(1, len(blame) + 1)
+        )
+        return np.asarray(np.log(weights / ties)[place])
 
 
 def exp3_rate(options: int, rounds: int) -> float:
