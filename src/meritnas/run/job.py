@@ -26,6 +26,7 @@ from meritnas.prepare.memory import check_networks
 from meritnas.prepare.preparation import Preparation, prepare, prepare_again
 from meritnas.prepare.settle import check_device, usual_epochs
 from meritnas.prepare.typed_fields import check_types
+from meritnas.run.ending import Ending, ending_of, ending_text
 from meritnas.run.summary import result_of_race
 from meritnas.run.timed_race import planned_race, seconds_left
 from meritnas.settings.settings import SearchSettings
@@ -357,6 +358,7 @@ def _choose(job: Job, store: RunStore, listen: Listener, running: Search) -> Non
             for rung in running.rungs
             for found in [best_within(rung.feasible, running.probe, seed)]
         ]
+    ending = _ending(job, store, running)
     _write_choice(
         job,
         store,
@@ -366,6 +368,21 @@ def _choose(job: Job, store: RunStore, listen: Listener, running: Search) -> Non
         passes=running.probe.passes,
         seconds=running.seconds,
         phase_seconds=running.phase_seconds,
+        ending=ending.to_json(),
+    )
+    if text := ending_text(ending.to_json(), running.seconds):
+        listen({"kind": "note", "text": text})
+
+
+def _ending(job: Job, store: RunStore, running: Search) -> Ending:
+    """Whether the search made up its mind, and trained its weights."""
+    usual = usual_epochs(job.settings, job.prepared.facts)[0]
+    return ending_of(
+        store.events(),
+        believes=job.settings.strategy.believes,
+        chance_loss=job.bundle.task.chance_loss,
+        weight_steps=running.plan.weight_steps,
+        usual_steps=usual * running.probe.epoch_steps,
     )
 
 

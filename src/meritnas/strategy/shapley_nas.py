@@ -215,6 +215,7 @@ class DartsShapleyFrozen(ShapleySpec):
     """An equal mixture that never learns, ranked by Shapley values at the end."""
 
     name: ClassVar[str] = "darts-shapley-frozen"
+    believes: ClassVar[bool] = False
 
     permutations: int = field(default=_PERMUTATIONS, metadata=drawn())
 
