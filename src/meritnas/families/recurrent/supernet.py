@@ -82,7 +82,7 @@ class RecurrentSupernet(Language):
         return not gate.active or any(self._options[i][k] != NONE for k in gate.active)
 
     def _presence(self, i: int, gate: Gate) -> float | Tensor:
-        """How much of an edge is there, and counts in its node's mean: 1 less its absence's weight."""
+        """How much of an edge is there, and counts in its node's mean: 1 less `none`'s weight."""
         for k in gate.active:
             if self._options[i][k] == NONE:
                 return 0.0 if gate.weights is None else 1.0 - gate.weights[k]
