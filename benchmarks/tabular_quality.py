@@ -40,7 +40,7 @@ from scoreboard import Target, arguments, finish, show
 STRATEGIES = "tabnas,reinforce,abs-reward,mnasnet,mnasnet-max,random,evolution,bayesian"
 OPTIONS: dict[str, dict[str, str]] = {
     # The baseline that knows no limit until its final choice.
-    "reinforce": {"sampling": "unrestricted", "weight_draws": "policy"}
+    "reinforce": {"sampling": "unrestricted", "weight_draws": "policy", "samples": 8}
 }
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 import meritnas
 from flat_search import search, train
-from meritnas import DataError, SpaceError, UsageError, darts_space, nasbench201_space
+from meritnas import DataError, UsageError, darts_space, nasbench201_space
 from meritnas.families.nasbench201.child import CellNetwork
 from meritnas.families.presets.images import image_recipe
 from meritnas.prediction.predictor import load_predictor
@@ -180,8 +180,9 @@ def test_costs_as_the_benchmark_counts_have_limits_too(tmp_path: Path) -> None:
     kept = {"params-paper": 9_000, "flops-paper": 90_000}
     assert result.summary["limits"] == kept
     assert all(result.summary["costs"][name] <= most for name, most in kept.items())
-    with pytest.raises(SpaceError, match="no cost 'flops-paper' here; there are params, flops"):
-        search(arrays(), space="darts", max_flops_paper=9, out=tmp_path / "none", **TINY)
+    darts = {**TINY, "cells": 3, "supernet_cells": 3, "max_flops_paper": 9}
+    with pytest.raises(UsageError, match="'darts' has no limit on flops-paper; for images limit"):
+        search(arrays(), space="darts", out=tmp_path / "none", **darts)
 
 
 def test_a_cell_with_dead_operations_costs_what_is_built(

@@ -17,6 +17,9 @@ from meritnas.policy.tags import silent
 from meritnas.supernet.gates import tracked
 from meritnas.supernet.probe import Probe
 
+DECAY = 0.05
+"""gamma of eq. 9, and of REINFORCE's baseline beside it (AdvantageNAS, appendix C)."""
+
 
 class Advantage:
     """Each option of a draw gets what its own output did for the reward (AdvantageNAS).
@@ -49,7 +52,7 @@ class Advantage:
         decay: gamma of eq. 9.
     """
 
-    def __init__(self, feasible: FeasibleSet, decay: float = 0.05) -> None:
+    def __init__(self, feasible: FeasibleSet, decay: float = DECAY) -> None:
         self._feasible = feasible
         self._decay = decay
         self._silent = silent(feasible.space)

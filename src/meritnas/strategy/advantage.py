@@ -42,7 +42,7 @@ class Advantage(StrategySpec):
         from meritnas.policy.laws import feasible_law
         from meritnas.strategy.algorithms.best_seen import BestSeen
         from meritnas.strategy.algorithms.final_choice import judged_choice
-        from meritnas.strategy.algorithms.policy_gradient import by_credit
+        from meritnas.strategy.algorithms.policy_gradient import PATHS_OF_FEW, by_credit
 
         seen = BestSeen()
         return by_credit(
@@ -55,5 +55,5 @@ class Advantage(StrategySpec):
             credit=advantage.Advantage(problem.feasible),
             choose=judged_choice(problem, self.final, seen),
             seen=seen,
-            paths_at_once=2,
+            paths_at_once=PATHS_OF_FEW,
         )
