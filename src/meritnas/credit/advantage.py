@@ -17,6 +17,9 @@ from meritnas.policy.policy import Policy
 from meritnas.policy.tags import silent
 from meritnas.supernet.probe import Probe
 
+DECAY = 0.05
+"""gamma of eq. 9, and of REINFORCE's baseline beside it (AdvantageNAS, appendix C)."""
+
 
 class Advantage:
     """Each option of a draw gets what its own output did for the reward (AdvantageNAS).
@@ -51,7 +54,7 @@ class Advantage:
     """
 
     def __init__(
-        self, feasible: FeasibleSet, decay: float = 0.05, edge: EdgeAdvantage | None = None
+        self, feasible: FeasibleSet, decay: float = DECAY, edge: EdgeAdvantage | None = None
     ) -> None:
         self._feasible = feasible
         self._edge = edge or ByGradient(feasible.space)

@@ -57,7 +57,7 @@ class Advantage(StrategySpec):
         from meritnas.policy.laws import feasible_law
         from meritnas.strategy.algorithms.best_seen import BestSeen
         from meritnas.strategy.algorithms.final_choice import judged_choice
-        from meritnas.strategy.algorithms.policy_gradient import by_credit
+        from meritnas.strategy.algorithms.policy_gradient import PATHS_OF_FEW, by_credit
 
         space = problem.feasible.space
         edges: dict[str, EdgeAdvantage] = {
@@ -76,5 +76,5 @@ class Advantage(StrategySpec):
             credit=advantage.Advantage(problem.feasible, edge=edges[self.credit]),
             choose=judged_choice(problem, self.final, seen),
             seen=seen,
-            paths_at_once=2,
+            paths_at_once=PATHS_OF_FEW,
         )

@@ -75,6 +75,7 @@ class Shapley(ShapleySpec):
         momentum: How long Shapley values are remembered.
         step: How far Shapley values move weights.
         normalisation: Over what Shapley values are scaled.
+        weighing: How estimates count: as in the paper, the first most, or the newest most.
         variant: Of Shapley-NAS: its paper, or its code.
         antithetic: Whether each order is also taken backwards.
         judged_rows: Validation rows that options are judged on.
@@ -90,6 +91,7 @@ class Shapley(ShapleySpec):
     normalisation: Literal["table", "edge", "global", "zscore"] | None = field(
         default=None, metadata=shown(metavar="NAME")
     )
+    weighing: Literal["paper", "newest"] = field(default="paper", metadata=shown(metavar="NAME"))
     variant: Literal["paper", "released"] = field(default="paper", metadata=shown(metavar="NAME"))
     antithetic: bool = True
     judged_rows: int | None = field(default=None, metadata=drawn())
@@ -107,6 +109,10 @@ class Shapley(ShapleySpec):
             raise UsageError(f"judged_paths goes with game 'path', got game '{self.game}'")
         check_within("momentum", self.momentum)
         check_above_zero("step", self.step)
+        if self.weighing == "newest" and self.momentum == 1:
+            raise UsageError(
+                "weighing 'newest' has a momentum below 1, got 1, with which nothing is learnt"
+            )
         if self._released and self.estimator != "permutation":
             raise UsageError(
                 f"variant 'released' has estimator 'permutation', got '{self.estimator}'"
@@ -146,14 +152,15 @@ class Shapley(ShapleySpec):
 
         from meritnas.strategy.algorithms.darts import INITIAL_SPREAD
         from meritnas.strategy.algorithms.shapley import ShapleyMixture
-        from meritnas.strategy.algorithms.shapley_step import ShapleyStep, blocks_of
+        from meritnas.strategy.algorithms.shapley_step import NewestStep, ShapleyStep, blocks_of
 
         estimate, most = self._estimate(problem)
         scaled = self.normalisation or ("zscore" if self._released else "table")
         players = estimate.players
         tables = problem.tables or (tuple(range(len(problem.feasible.space.decisions))),)
         blocks = blocks_of(scaled, players.decisions, tables)
-        step = ShapleyStep(blocks, self.momentum, self.step, scaled == "zscore")
+        make_step = NewestStep if self.weighing == "newest" else ShapleyStep
+        step = make_step(blocks, self.momentum, self.step, scaled == "zscore")
         rng, size = problem.rng(), len(players.names)
         logits = INITIAL_SPREAD * rng.standard_normal(size)
         average = INITIAL_SPREAD * rng.standard_normal(size) if self._released else np.zeros(size)
