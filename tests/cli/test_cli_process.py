@@ -175,7 +175,7 @@ def test_minutes_are_used_to_the_end_and_count_from_the_start(tmp_path: Path) ->
     """A process of its own, with all its imports; on a slow machine it gets more time."""
 
     def seconds(*flags: str) -> float:
-        command = [sys.executable, "-m", "meritnas", "search", "wine", "--max-params", "700"]
+        command = [sys.executable, "-m", "meritnas", "search", "digits", "--max-params", "3000"]
         begun = time.monotonic()
         run = tmp_path / f"run{begun}"
         subprocess.run([*command, *flags, "--quiet", "--out", run], check=True, capture_output=True)
