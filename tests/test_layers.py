@@ -24,6 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("policy",),
     ("credit",),
     ("strategy",),
+    ("witness",),
     ("training",),
     ("prepare",),
     ("engine",),

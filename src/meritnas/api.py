@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -98,7 +99,8 @@ def search(
         strategy: one of `meritnas list strategies`, or a spec such as `Shapley(permutations=20)`.
         preset: but for tables: "quick", minutes on two cores, or "paper", as published.
         epochs: passes of the supernet over the training part.
-        minutes: time for everything instead; the number of steps is fixed once measured.
+        minutes: time for everything from this call on instead; the number of steps is fixed once
+            measured, and what is left after the planned trainings goes into more of them.
         pareto: also find and train networks for a ladder of smaller limits on parameters.
         reading: how the data is read: `TableReading`, `ImageReading`, `TextReading` or
             `ModalityReading`.
@@ -109,6 +111,7 @@ def search(
         run: device and threads.
         listen: called with every event.
     """
+    begun = time.perf_counter()
     check_arguments(search, target=target, listen=listen)
     request = Request(
         space=space.spec if isinstance(space, Family) else space,
@@ -132,7 +135,7 @@ def search(
         run=RunOptions() if run is None else run,
     )
     family = space if isinstance(space, Family) else None
-    return search_request(data, target, request, out, listen, family)
+    return search_request(data, target, request, out, listen, family, begun)
 
 
 def search_request(
@@ -142,10 +145,16 @@ def search_request(
     out: str | Path | None,
     listen: Listener = nobody,
     family: Family | None = None,
+    begun: float | None = None,
 ) -> SearchResult:
-    """A search by what a request asks for; where a built space was given, the data must fit it."""
+    """A search by what a request asks for.
+
+    Where a built space was given, the data must fit it. Minutes count from `begun`, an instant of
+    `time.perf_counter`, or from now.
+    """
+    begun = time.perf_counter() if begun is None else begun
     folder = None if out is None else out_path(out)
-    job, config = begin(data, target, request)
+    job, config = begin(data, target, request, begun=begun)
     if family is not None:
         check_family(family, job)
     running, planning = job.planned_search()

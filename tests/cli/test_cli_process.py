@@ -171,6 +171,24 @@ def test_the_installed_program_keeps_standard_output_for_the_result(sales: Path)
     assert "training 100%" in outcome.err
 
 
+def test_minutes_are_used_to_the_end_and_count_from_the_start(tmp_path: Path) -> None:
+    """A process of its own, with all its imports; on a slow machine it gets more time."""
+
+    def seconds(*flags: str) -> float:
+        command = [sys.executable, "-m", "meritnas", "search", "digits", "--max-params", "3000"]
+        begun = time.monotonic()
+        run = tmp_path / f"run{begun}"
+        subprocess.run([*command, *flags, "--quiet", "--out", run], check=True, capture_output=True)
+        return time.monotonic() - begun
+
+    least = seconds("--epochs", "1", "--retrain-epochs", "1", "--finalists", "1")
+    given = max(10.0, 3.0 * least)
+    used = seconds("--minutes", str(given / 60))
+    assert 0.8 * given <= used
+    # What comes before and after the command itself is as slow as the machine is just now.
+    assert used <= 1.05 * given + 0.1 * least
+
+
 def test_bad_input_ends_with_exit_code_2(sales: Path) -> None:
     outcome = finish(Forked("search", sales, "--target", "chrun"))
     assert (outcome.code, outcome.out) == (2, "")

@@ -56,6 +56,19 @@ def test_what_is_left_of_a_damaged_run_is_shown(
     assert written.out.strip() == str(copy / "report.html")
 
 
+def test_candidates_are_shown_with_what_witnesses_said(copy: Path, meritnas: Command) -> None:
+    best = json.loads((copy / "architecture.json").read_text())["candidates"][0]
+    shown = meritnas("show", copy).out
+    table = shown[shown.index("candidates") :]
+    assert "one-shot loss" in table
+    assert best["architecture"] in table
+    assert f"{best['said']['size']:,.0f}" in table
+    change(copy / "architecture.json", candidates=[3])
+    damaged = meritnas("show", copy)
+    assert damaged.code == 0
+    assert "candidates could not be read" in damaged.err
+
+
 @pytest.mark.parametrize("values", [{"test": 3}, {"costs": 3}, {"seconds": None}])
 def test_what_cannot_be_understood_is_left_out(
     values: dict[str, Any], copy: Path, meritnas: Command

@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from meritnas.cost.diagram import Diagram
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, Limit
 from meritnas.errors import InfeasibleError, SpaceError, UsageError
@@ -99,6 +100,47 @@ def test_the_best_and_the_mode_are_what_enumeration_finds(data: st.DataObject) -
         assert picks in fitting
         top = max(total(values, other) for other in fitting)
         assert total(values, picks) == pytest.approx(top, rel=1e-12, abs=1e-9)
+
+
+@many
+@given(st.data())
+def test_the_k_best_are_what_enumeration_finds(data: st.DataObject) -> None:
+    problem = data.draw(any_problems())
+    fitting = problem.fitting()
+    assume(fitting)
+    rows = data.draw(rows_for(problem))
+    k = data.draw(st.integers(1, len(fitting) + 2))
+    found = [problem.space.picks(each) for each in problem.feasible().k_best(rows, k)]
+    assert len(set(found)) == len(found) == min(k, len(fitting))
+    assert set(found) <= set(fitting)
+
+    def worth(picks: tuple[int, ...]) -> tuple[int, float]:
+        own = [float(row[pick]) for row, pick in zip(rows, picks, strict=True)]
+        return -own.count(-np.inf), sum(each for each in own if each > -np.inf)
+
+    expected = sorted(map(worth, fitting), reverse=True)[:k]
+    assert [worth(picks)[0] for picks in found] == [lost for lost, _ in expected]
+    finite = [worth(picks)[1] for picks in found]
+    assert finite == pytest.approx([each for _, each in expected], rel=1e-9, abs=1e-9)
+
+
+def test_equally_good_ones_are_in_the_order_of_their_picks() -> None:
+    feasible = FeasibleSet(plain_space((2, 3, 2)), {})
+    rows = [np.array([0.0, 0.0]), np.array([0.0, 1.0, 1.0]), np.array([2.0, 2.0])]
+    found = [feasible.space.picks(each) for each in feasible.k_best(rows, 12)]
+    assert found[:8] == [(a, b, c) for a in (0, 1) for b in (1, 2) for c in (0, 1)]
+    assert found[8:] == [(a, 0, c) for a in (0, 1) for c in (0, 1)]
+    assert [feasible.space.picks(each) for each in feasible.k_best(rows, 5)] == found[:5]
+
+
+def test_the_k_best_of_decisions_that_are_read_in_another_order() -> None:
+    sizes, order = (2, 3, 4), (2, 0, 1)
+    diagram = Diagram(tuple(np.zeros((1, sizes[i]), dtype=np.intp) for i in order), order)
+    rng = np.random.default_rng(0)
+    rows = [rng.normal(size=size) for size in sizes]
+    everything = np.array(list(np.ndindex(*sizes)))
+    sums = np.array([total(rows, tuple(picks)) for picks in everything])
+    np.testing.assert_array_equal(diagram.k_best(rows, 9), everything[np.argsort(-sums)[:9]])
 
 
 @some

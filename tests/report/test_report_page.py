@@ -34,7 +34,7 @@ def test_a_search_leaves_a_page_behind(table: Path) -> None:
     page = Page((table / "report.html").read_text())
     assert page.sections == [
         *("summary", "limits", "network", "learning", "policy", "entropy", "feasible", "credit"),
-        *("cost", "tradeoff", "finalists", "notes", "repeat"),
+        *("cost", "tradeoff", "candidates", "finalists", "notes", "repeat"),
     ]
     assert page.titles >= page.charts > len(page.sections) // 2
 
@@ -325,6 +325,45 @@ def test_nothing_half_written_stays(copy: Path, tmp_path: Path) -> None:
         write_report(copy, tmp_path / "nowhere" / "page.html")
     assert write_report(copy) == copy / "report.html"
     assert not list(copy.glob(".partial*"))
+
+
+def test_the_page_says_what_each_witness_said(copy: Path) -> None:
+    path = copy / "architecture.json"
+    kept = json.loads(path.read_text())
+    first, second = kept["candidates"][:2]
+    rows = section(report_page(copy), "candidates").split("<tr")[2:]
+    assert len(rows) == min(10, len(kept["candidates"]))
+    assert f"{first['said']['size']:,.0f}" in rows[0]
+    assert f"{first['votes']:g}" in rows[0]
+    assert f"{-first['said']['one-shot']:.2g}" in rows[0]
+    assert first["architecture"] in rows[0]
+    second["said"]["one-shot"] = None
+    path.write_text(json.dumps(kept))
+    assert ">?<" in section(report_page(copy), "candidates").split("<tr")[3]
+    path.write_text(json.dumps({**kept, "candidates": []}))  # of an earlier version
+    assert "candidates" not in Page(report_page(copy)).sections
+
+
+def test_a_race_with_short_rounds_shows_who_got_how_far(copy: Path) -> None:
+    assert "race" not in Page(report_page(copy)).sections
+    path = copy / "retrain.json"
+    kept = json.loads(path.read_text())
+    won = json.loads((copy / "result.json").read_text())["architecture"]
+    some = next(one for one in kept["results"] if one["architecture"] == won)
+    others = [
+        {**some, "architecture": "8-8-8", "epochs": 1, "valid_loss": 0.25},
+        {**some, "architecture": "16-8-8", "epochs": 1, "valid_loss": None},
+        {**some, "epochs": 1, "valid_loss": 0.125},
+    ]
+    path.write_text(json.dumps({**kept, "results": [*others, {**some, "epochs": 2}]}))
+    text = report_page(copy)
+    assert "could not be made" not in text
+    rows = section(text, "race").split("<tr")[2:]
+    assert [each in row for each, row in zip((won, "8-8-8", "16-8-8"), rows, strict=True)]
+    assert "0.125" in rows[0]
+    assert "after" not in rows[0]
+    assert "after 1 epochs" in rows[1]
+    assert "diverged" in rows[2]
 
 
 def test_a_training_that_diverged_is_on_the_page(copy: Path) -> None:

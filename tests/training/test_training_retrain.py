@@ -27,10 +27,11 @@ from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_store import RunStore
 from meritnas.strategy.tabnas import Tabnas
+from meritnas.training import retrain as retraining
 from meritnas.training.race import Race
 from meritnas.training.retrain import Retrained, retrain_child
 from meritnas.training.rungs import train_rungs
-from meritnas.training.train import train_child
+from meritnas.training.train import Trained, train_child
 
 RECIPE = TrainRecipe(learning_rate=0.01, batch_size=16)
 SPACE = Tabular(layers=2, widths=(4, 8))
@@ -64,9 +65,10 @@ def retrain(
     dropouts: tuple[float, ...] = (0.0,),
     seconds: float = math.inf,
     reserves: tuple[str, ...] = (),
+    rounds: tuple[int, ...] = (),
 ) -> Retrained:
     family = make_family(SETTINGS, bundle.encoder, bundle.task)
-    race = Race(tuple(text.split(",")), dropouts, tuple(seeds), 3)
+    race = Race(tuple(text.split(",")), dropouts, tuple(seeds), 3, rounds)
     is_new = not folder.exists()
     with RunStore.create(folder, CONFIG) if is_new else RunStore.take(folder) as store:
         if is_new:
@@ -322,12 +324,85 @@ def test_a_training_that_runs_over_keeps_its_epochs_so_far(tmp_path: Path) -> No
 def test_reserves_join_while_there_is_time(tmp_path: Path) -> None:
     bundle, reserves = bundle_of(), ("8-4", "4-4", "8-8")
     found = retrain(tmp_path / "run", bundle, [4], seconds=60.0, reserves=reserves)
-    assert [one["architecture"] for one in found.results] == ["8-4", "4-4", "8-8"]
-    assert found.race.finalists == reserves
+    assert [one["architecture"] for one in found.results[:3]] == ["8-4", "4-4", "8-8"]
+    assert found.race.finalists == ("8-4",)
+    assert found.race.late == ("4-4", "8-8")
+    assert found.race.seeds == found.race.seeds[:1] + tuple(range(5, 14))  # ten, and no more
+    assert len({one["seed"] for one in found.results}) == 10
     kept = json.loads((tmp_path / "run" / "retrain.json").read_text())
     assert kept["plan"] == found.race.to_json()
-    none = retrain(tmp_path / "other", bundle, [4, 5], seconds=60.0, reserves=reserves)
-    assert {one["architecture"] for one in none.results} == {"8-4"}  # seeds come after finalists
+    again = retrain(tmp_path / "other", bundle, [4], seconds=math.inf, reserves=reserves)
+    assert len(again.results) == 1  # nobody joins where time does not matter
+
+
+HALVING: dict[str, Any] = {
+    **{"seeds": [4, 5], "text": "8-4,4-4,4-8,8-8", "dropouts": (0.0, 0.3), "rounds": (1, 2)},
+}
+
+
+def test_a_halving_race_keeps_the_winner_of_its_last_trainings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Short trainings are given the smaller losses, and still win nothing."""
+
+    def lucky(*given: Any) -> Trained:
+        found = train_child(*given)
+        return dataclasses.replace(found, valid_loss=found.valid_loss + given[5])
+
+    monkeypatch.setattr(retraining, "train_child", lucky)
+    found = retrain(tmp_path / "run", bundle_of(), **HALVING)
+    assert [one["epochs"] for one in found.results] == [1, 1, 1, 1, 2, 2, 3, 3, 3]
+    last = found.results[-3:]
+    assert {one["architecture"] for one in last} == {found.architecture}
+    assert min(one["valid_loss"] for one in last) > max(
+        one["valid_loss"] for one in found.results[:4]
+    )
+    best = min(last, key=lambda one: one["valid_loss"])
+    weights, metadata = RunStore.open(tmp_path / "run").read_weights("model.safetensors")
+    assert metadata["architecture"] == found.architecture
+    bundle = bundle_of()
+    family = make_family(SETTINGS, bundle.encoder, bundle.task)
+    child = family.child(found.architecture, seed=best["seed"], dropout=best["dropout"])
+    parts = (bundle.train, bundle.valid, bundle.task.loss, RECIPE, 3, best["seed"])
+    expected = train_child(child, *parts).module.state_dict()
+    assert all(torch.equal(weights[name], expected[name]) for name in weights)
+
+
+@pytest.mark.parametrize("stop", [2, 4, 5, 8, 9, 12, 15, 17])
+def test_an_interrupted_halving_race_goes_on_to_the_same_bytes(tmp_path: Path, stop: int) -> None:
+    bundle = bundle_of()
+    told: list[dict[str, Any]] = []
+    expected = retrain(tmp_path / "whole", bundle, **HALVING, listen=told.append)
+    assert [event["step"] for event in told] == list(range(1, 18))
+    assert {event["steps"] for event in told} == {17}
+
+    def stumble(event: dict[str, Any]) -> None:
+        if event["step"] == stop:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        retrain(tmp_path / "run", bundle, **HALVING, listen=stumble)
+    assert retrain(tmp_path / "run", bundle, **HALVING) == expected
+    assert files(tmp_path / "run") == files(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("after", [1, 5, 7])
+def test_a_halving_race_that_runs_out_of_time_has_a_network(tmp_path: Path, after: int) -> None:
+    def dawdle(event: dict[str, Any]) -> None:
+        if event["step"] == after:
+            time.sleep(2.0)
+
+    found = retrain(tmp_path / "run", bundle_of(), **HALVING, listen=dawdle, seconds=1.5)
+    assert len(found.results) < 9
+    longest = max(one["epochs"] for one in found.results)
+    assert found.race.epochs == longest
+    own = [one for one in found.results if one["epochs"] == longest]
+    assert found.architecture == min(own, key=lambda one: one["valid_loss"])["architecture"]
+    _, metadata = RunStore.open(tmp_path / "run").read_weights("model.safetensors")
+    assert metadata["architecture"] == found.architecture
+    with RunStore.take(tmp_path / "run") as store:
+        kept = Race.from_json(store.read_json("retrain.json")["plan"])
+    assert kept.next(found.results) is None
 
 
 class TwoHeads(nn.Module):

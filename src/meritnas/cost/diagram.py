@@ -125,6 +125,46 @@ class Diagram:
             state = int(level[state, pick])
         return tuple(picks)
 
+    def k_best(self, scores: Sequence[np.ndarray], k: int) -> np.ndarray:
+        """The k paths with the largest sums of scores, best first: picks [at most k, decisions].
+
+        From the front, the k beginnings whose best ends give the largest sums are kept at each
+        level. That is exact: whoever has k better ones before it is no beginning of the k best. It
+        costs one pass over the diagram and k rows a level, however many states a level has.
+
+        Among options that score minus infinity, paths with fewer of them come first. Equal sums
+        are in the order of their picks as levels are read.
+        """
+        read = _with_lowest([scores[i] for i in self.order])
+        ahead = [np.array([0.0, -np.inf])]
+        for level, row in zip(reversed(self.levels), reversed(read), strict=True):
+            ahead.append(np.append((ahead[-1].take(level) + row).max(axis=1), -np.inf))
+        ahead.reverse()
+        states, sums = np.zeros(1, dtype=np.intp), np.zeros(1)
+        begun = np.empty((1, 0), dtype=np.int64)
+        for level, row, rest in zip(self.levels, read, ahead[1:], strict=True):
+            after = level[states]  # [beginnings, options]
+            sums_after = sums[:, None] + row
+            whole = (sums_after + rest.take(after)).ravel()
+            # Beginnings and options are in order, so a stable sort leaves equal ones in theirs.
+            best = np.argsort(-whole, kind="stable")[:k]
+            kept = np.sort(best[np.isfinite(whole[best])])
+            before, option = np.divmod(kept, len(row))
+            begun = np.column_stack((begun[before], option))
+            states, sums = after.ravel()[kept], sums_after.ravel()[kept]
+        found = begun[np.argsort(-sums, kind="stable")]
+        return found[:, np.argsort(self.order)]
+
+
+def _with_lowest(rows: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Rows with a number in place of minus infinity that all finite scores together cannot make up.
+
+    A sum of them orders paths by how many such options they have, and then by the rest.
+    """
+    largest = (np.abs(row[row > -np.inf]).max(initial=0.0) for row in rows)
+    lowest = -1.0 - 2.0 * float(sum(largest))
+    return [np.where(row > -np.inf, row, lowest) for row in rows]
+
 
 @dataclass(frozen=True)
 class PathLaw:

@@ -126,6 +126,14 @@ class FeasibleSet:
         """The feasible architecture with the largest sum of scores."""
         return self.space.architecture(self.diagram.best(self._rows(scores)))
 
+    def k_best(self, scores: Sequence[np.ndarray], k: int) -> list[Architecture]:
+        """The k feasible architectures with the largest sums of scores, best first, exactly.
+
+        Fewer where there are fewer. With logits or log-probabilities, these are the most probable
+        ones. An option that scores minus infinity is only taken where there is no other way to k.
+        """
+        return [self.space.architecture(row) for row in self.diagram.k_best(self._rows(scores), k)]
+
     def mode(self, logits: Sequence[np.ndarray]) -> Architecture:
         """The most probable feasible architecture."""
         return self.space.architecture(self.diagram.best(self._log_probs(logits)))

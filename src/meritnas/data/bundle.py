@@ -51,6 +51,12 @@ class Part:
         weights = None if self.weights is None else self.weights[start:end]
         return Part(self.inputs[start:end], self.target[start:end], weights)
 
+    def rows(self, numbers: Tensor) -> Part:
+        """Returns the rows of these numbers, in their order."""
+        at = numbers.to(self.inputs.device)
+        weights = None if self.weights is None else self.weights[at]
+        return Part(self.inputs[at], self.target[at], weights)
+
     def share(self, share: float) -> Part:
         """Returns the first so much of it, whole columns of pieces where they continue."""
         if self.columns is None:

@@ -82,11 +82,11 @@ def uniform_path(rungs: Sequence[Rung], rng: np.random.Generator) -> list[int]:
     return found
 
 
-def best_within(feasible: FeasibleSet, probe: Probe, seed: int) -> Architecture:
-    """The architecture with the smallest one-shot loss that evolution finds in this set."""
+def best_within(feasible: FeasibleSet, probe: Probe, seed: int) -> list[Architecture]:
+    """The few architectures with the smallest one-shot losses that evolution finds in this set."""
     rng = np.random.default_rng([seed, 3])
     judgements = min(_JUDGEMENTS, 2 * feasible.count())
     box = BlackBox(feasible, EvolutionProposer(max(4, judgements // 3), 4), rng)
     for _ in range(judgements):
         box.judge(probe)
-    return box.derive(probe)[0]
+    return box.derive(probe)

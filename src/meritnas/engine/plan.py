@@ -8,6 +8,7 @@ from typing import Any
 
 from meritnas.clock import Clock, Phase
 from meritnas.settings.settings import WARMUP_SHARE
+from meritnas.settings.training import CANDIDATES
 from meritnas.strategy.turns import Turns
 
 
@@ -21,12 +22,14 @@ class Plan:
         frozen: steps that train beliefs alone.
         rounds: into how many rounds joint and frozen steps are dealt out, as evenly as whole
             numbers allow; in each, the joint ones come first.
+        candidates: how many networks are judged after the last step, for each limit.
     """
 
     warmup: int
     joint: int
     frozen: int
     rounds: int = 1
+    candidates: int = CANDIDATES
 
     @property
     def steps(self) -> int:
@@ -66,6 +69,7 @@ def make_plan(
     evaluation_passes: int,
     epoch_steps: int = 1,
     warmup_share: float = WARMUP_SHARE,
+    candidates: int = CANDIDATES,
 ) -> Plan:
     """Warm-up, then the rest; strategies that learn from frozen weights get equal passes.
 
@@ -77,16 +81,18 @@ def make_plan(
             judgement (TabNAS, appendix D).
         epoch_steps: how many weight steps make an epoch.
         warmup_share: the part of the weight steps that is warm-up.
+        candidates: how many networks are judged after the last step.
     """
     warmup = round(weight_steps * warmup_share)
     joint = weight_steps - warmup
     if turns.phase != "frozen":
-        return Plan(warmup, joint, 0)
+        return Plan(warmup, joint, 0, candidates=candidates)
     if turns.each_epoch is not None:
         rounds = round(joint / epoch_steps)
         if turns.most is not None and turns.each_epoch:
             rounds = min(rounds, turns.most // turns.each_epoch)
         rounds = max(1, rounds)
-        return Plan(warmup, joint, rounds * turns.each_epoch, rounds)
+        return Plan(warmup, joint, rounds * turns.each_epoch, rounds, candidates)
     due = max(30, joint // max(1, evaluation_passes))
-    return Plan(warmup, joint, due if turns.most is None else min(due, turns.most))
+    frozen = due if turns.most is None else min(due, turns.most)
+    return Plan(warmup, joint, frozen, candidates=candidates)

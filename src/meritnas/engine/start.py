@@ -95,6 +95,7 @@ def strategy_and_plan(
         probe.evaluation_passes,
         probe.epoch_steps,
         settings.warmup,
+        settings.candidates,
     )
     return strategy, plan
 

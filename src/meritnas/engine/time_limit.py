@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import numpy as np
+
 from meritnas.data.bundle import Bundle
+from meritnas.engine.candidates import judge, witnesses_of
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan
 from meritnas.engine.start import make_search, strategy_and_plan
@@ -16,19 +19,22 @@ _TRIAL = Plan(warmup=12, joint=32, frozen=24)
 _TRIAL_SHARE = 0.04
 """Of the time given, what a phase may take in each of two trials."""
 
+_JUDGING_SHARE = 0.25
+"""Of the time given, what judging candidates may take at most."""
+
 _FEWEST_TRIED = 2
 _FEWEST_STEPS = 10
 _KEPT_BACK = 0.9
 """Of the time given, this part is planned for: machines slow down, plans must still hold."""
 
 
-def weight_steps_within(
+def steps_within(
     seconds: float, settings: SearchSettings, ground: Ground, bundle: Bundle[Any]
-) -> int:
-    """How many weight steps a search can take in this time, measured by taking a few.
+) -> tuple[int, int]:
+    """How many weight steps a search can take in this time, and candidates it can judge then.
 
-    The trial runs on a search of its own and leaves nothing behind. Where steps are slow, it takes
-    fewer of them.
+    Both are measured by trying a few, on a search of its own that leaves nothing behind. Where
+    steps are slow, fewer are tried; where judging is, fewer candidates are judged.
     """
     started = time.perf_counter()
     seconds_a_phase: dict[str, float] = {}
@@ -36,7 +42,9 @@ def weight_steps_within(
         trial = make_search(settings, ground, bundle, _TRIAL, 0)
         with trial.own_draws():
             seconds_a_phase = _time_phases(trial, _TRIAL_SHARE * seconds)
-    left = _KEPT_BACK * seconds - (time.perf_counter() - started)
+            for_each = _time_judging(trial, ground) * (1 + len(trial.rungs))
+    candidates = int(min(settings.candidates, max(1.0, _JUDGING_SHARE * seconds / for_each)))
+    left = _KEPT_BACK * seconds - (time.perf_counter() - started) - candidates * for_each
 
     def cost(weight_steps: int) -> float:
         _, plan = strategy_and_plan(settings, ground, bundle.task, trial.probe, weight_steps)
@@ -50,7 +58,17 @@ def weight_steps_within(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if cost(middle) <= left else (low, middle)
-    return low
+    return low, candidates
+
+
+def _time_judging(search: Search, ground: Ground) -> float:
+    """Seconds that judging a candidate takes."""
+    feasible = ground.searched_feasible
+    some = [feasible.mode([np.zeros(size) for size in feasible.space.sizes])]
+    witnesses = witnesses_of(search.probe, feasible, ground.searched.costs)
+    begun = time.perf_counter()
+    judge(some, feasible, witnesses)
+    return time.perf_counter() - begun
 
 
 def _time_phases(search: Search, allowed: float) -> dict[str, float]:

@@ -53,7 +53,8 @@ def settings_of(config: Mapping[str, Any], trust: Trust = NOBODY) -> SearchSetti
     """
     try:
         current = upgraded(config)
-        values = dict(current["settings"])
+        # Earlier versions left the final choice to the strategy.
+        values = {"candidates": 1, **current["settings"]}
         values["space"] = space_from_json(values["space"], trust)
         values["strategy"] = strategy_from_json(values["strategy"], trust)
         values["reading"] = kind_of_run(config).reading.from_json(values["reading"])

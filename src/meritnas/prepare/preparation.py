@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +34,6 @@ class Preparation:
         encoding: how numbers are scaled, and why.
         facts: what defaults follow from.
         notes: what a user should know about the data and the target.
-        seconds: how long all this took, which counts where time is limited.
     """
 
     kind: DataKind
@@ -45,7 +43,6 @@ class Preparation:
     encoding: Encoding
     facts: Facts
     notes: tuple[str, ...] = ()
-    seconds: float = 0.0
 
     def write(self, store: RunStore) -> None:
         """Keep what was measured and decided, so that it is done the same again."""
@@ -65,7 +62,6 @@ def prepare(
     settings: SearchSettings, kind: DataKind, source: Source, outline: Outline
 ) -> Preparation:
     """Encode the data as the train rows say; tables may need trials for that."""
-    begun = time.perf_counter()
     encoding = choose_encoding(settings, kind, source, outline)
     bundle, family = encode(settings, kind, source, outline, encoding.name)
     _check_limits(settings, kind, family)
@@ -80,7 +76,6 @@ def prepare(
         encoding,
         kind.facts(source, outline, settings.reading),
         (*source.notes, *outline.notes),
-        time.perf_counter() - begun,
     )
 
 

@@ -16,6 +16,7 @@ from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.request import Request
 from meritnas.settings.settings import SearchSettings
 from meritnas.settings.spec import SpaceSpec, StrategySpec
+from meritnas.settings.training import CANDIDATES
 from meritnas.strategy.catalogue import strategy_spec
 
 USUAL_PRESET = "quick"
@@ -57,6 +58,7 @@ def settle(request: Request, kind: DataKind, facts: Facts) -> SearchSettings:
         warmup=_or(request.training.warmup, _or(strategy.usual_warmup, preset.warmup)),
         retrain_epochs=again.epochs or (None if timed else preset.retrain_epochs),
         retrain_seeds=again.seeds or preset.retrain_seeds,
+        candidates=again.candidates or CANDIDATES,
         finalists=again.finalists or preset.finalists,
         seed=request.seed,
         device=request.run.device,

@@ -66,7 +66,7 @@ def _all_flags(settings: SearchSettings) -> Iterator[Flag]:
     yield "pareto", "pareto", settings.pareto, False
     yield "device", "device", settings.device, "cpu"
     again = {"retrain_epochs": "retrain-epochs", "retrain_seeds": "retrain-seeds"}
-    for name, flag in {**again, "finalists": "finalists"}.items():
+    for name, flag in {**again, "candidates": "candidates", "finalists": "finalists"}.items():
         yield name, flag, getattr(settings, name), None
 
 

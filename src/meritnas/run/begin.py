@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -22,7 +23,11 @@ from meritnas.space.architecture import Architecture
 
 
 def begin(
-    data: Any, target: str | None, request: Request, architecture: str | None = None
+    data: Any,
+    target: str | None,
+    request: Request,
+    architecture: str | None = None,
+    begun: float | None = None,
 ) -> tuple[Job, dict[str, Any]]:
     """Data -> outline -> settings -> encoded data -> networks that fit; and the run's config.
 
@@ -31,7 +36,9 @@ def begin(
         target: the column to predict.
         request: what is asked for.
         architecture: of a network that is given; sizes that are left open are as it has them.
+        begun: since when time counts, by `time.perf_counter`; None for now.
     """
+    begun = time.perf_counter() if begun is None else begun
     _check_data(data)
     wanted = None if request.space is None else space_spec(request.space).data or None
     kind = recognise(data, wanted)
@@ -42,7 +49,7 @@ def begin(
     source = kind.load(data, target, reading)
     outline = kind.outline(source, reading, request.seed)
     settings = settle(request, kind, kind.facts(source, outline, reading))
-    job = Job.make(settings, kind, source, outline)
+    job = Job.make(settings, kind, source, outline, begun)
     return job, make_config(settings, kind, source)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ import torch
 
 from meritnas.data.bundle import Bundle, Outline
 from meritnas.data.kind import DataKind, Source
+from meritnas.engine.candidates import judged
 from meritnas.engine.ladder import best_within, no_curve
 from meritnas.engine.loop import Search, run_search
 from meritnas.engine.plan import Plan
 from meritnas.engine.start import make_search
-from meritnas.engine.time_limit import weight_steps_within
+from meritnas.engine.time_limit import steps_within
 from meritnas.errors import StoreError
 from meritnas.plugins import Trust, Trusted
 from meritnas.prepare.config import read_settings
@@ -45,6 +46,9 @@ Listener = Callable[[dict[str, Any]], None]
 GIVEN = "given"
 """What a run has for a strategy whose architecture a user gave."""
 
+JUDGING = "candidates"
+"""What the time after a search's last step is called beside that of its phases."""
+
 _RETRAINING = "retrain"
 """The folder in a run's for a race beside its result."""
 
@@ -63,16 +67,25 @@ class Job:
         settings: what the user decided.
         prepared: the data, and the networks that fit them.
         ground: the space and its feasible part.
+        begun: when the time that a user gave began to count, by `time.perf_counter`.
     """
 
     settings: SearchSettings
     prepared: Preparation
     ground: Ground
+    begun: float
 
     @staticmethod
-    def make(settings: SearchSettings, kind: DataKind, source: Source, outline: Outline) -> Job:
+    def make(
+        settings: SearchSettings,
+        kind: DataKind,
+        source: Source,
+        outline: Outline,
+        begun: float | None = None,
+    ) -> Job:
         """A new job; complains where no network fits the limits."""
-        job = _on_ground(settings, prepare(settings, kind, source, outline))
+        begun = time.perf_counter() if begun is None else begun
+        job = _on_ground(settings, prepare(settings, kind, source, outline), begun)
         if settings.alone.auxiliary:
             job.check_auxiliary()
         return job
@@ -80,9 +93,10 @@ class Job:
     @staticmethod
     def reopen(store: RunStore, data: Any = None, trust: Trusted = ()) -> Job:
         """The job of an existing run, on the same data as then."""
+        begun = time.perf_counter()
         settings = read_settings(store, Trust.of(trust))
         check_device(settings.device)
-        return _on_ground(settings, prepare_again(settings, store, data))
+        return _on_ground(settings, prepare_again(settings, store, data), begun)
 
     @property
     def trust(self) -> frozenset[str]:
@@ -119,25 +133,28 @@ class Job:
         return make_search(self.settings, self.ground, self.bundle, plan, weight_steps)
 
     def planned_search(self) -> tuple[Search, float]:
-        """A new search of the length that was asked for, and the seconds it took to find that out.
+        """A new search of the length that was asked for, and the seconds that are gone by then.
 
-        Complains about a strategy that does not go with the space or the limits.
+        These are 0 where time does not matter. Complains about a strategy that does not go with the
+        space or the limits.
         """
-        begun, settings = time.perf_counter(), self.settings
+        settings = self.settings
         an_epoch = max(1, len(self.bundle.train) // settings.recipe.batch_size)
         if settings.minutes is None:
             return self.new_search(None, (settings.epochs or 0) * an_epoch), 0.0
         with limited_threads(settings.threads):
-            seconds = 60.0 * settings.minutes * _SEARCH_SHARE - self.prepared.seconds
-            possible = weight_steps_within(seconds, settings, self.ground, self.bundle)
+            gone = time.perf_counter() - self.begun
+            seconds = 60.0 * settings.minutes * _SEARCH_SHARE - gone
+            possible, candidates = steps_within(seconds, settings, self.ground, self.bundle)
             longest = usual_epochs(settings, self.prepared.facts)[0] * an_epoch
             search = self.new_search(None, min(possible, longest))
-        return search, time.perf_counter() - begun
+            search.plan = replace(search.plan, candidates=candidates)
+        return search, time.perf_counter() - self.begun
 
     def race(self, finalists: tuple[str, ...], seeds: int, epochs: int) -> Race:
         """A race between these architectures by the run's own recipe."""
         numbers = tuple(self.settings.seed * 1000 + k for k in range(seeds))
-        return Race(finalists, self.settings.alone.dropouts, numbers, epochs)
+        return Race.halving(finalists, self.settings.alone.dropouts, numbers, epochs)
 
 
 def start(job: Job, store: RunStore, listen: Listener, search: Search, planning: float) -> None:
@@ -148,7 +165,7 @@ def start(job: Job, store: RunStore, listen: Listener, search: Search, planning:
         store: its empty folder.
         listen: told of every event.
         search: as `Job.planned_search` gives it.
-        planning: the seconds that took.
+        planning: the seconds that were gone by then.
     """
     job.prepared.write(store)
     _write_plan(job, store, search, planning)
@@ -190,10 +207,11 @@ def is_finished(store: RunStore) -> bool:
     if not all(map(store.has, needed)) or store.lost("retrain.json"):
         return False
     store.check_weights("model.safetensors")
-    result = store.read_json("result.json", "architecture", "race")
+    store.read_json("result.json", "architecture", "race")
     if store.inside(_RETRAINING).folder.exists():
         return False
-    return not store.has("retrain.json") or result["race"] == last_race(store).to_json()
+    won = store.decode("result.json", lambda result: Race.from_json(result["race"]))
+    return not store.has("retrain.json") or won == last_race(store)
 
 
 def last_race(store: RunStore) -> Race:
@@ -221,10 +239,10 @@ def ended_search(job: Job, store: RunStore) -> Search:
     return running
 
 
-def _on_ground(settings: SearchSettings, prepared: Preparation) -> Job:
+def _on_ground(settings: SearchSettings, prepared: Preparation, begun: float) -> Job:
     ground = make_ground(prepared.family, settings.limits)
     check_networks(ground.family, ground.feasible)
-    return Job(settings, prepared, ground)
+    return Job(settings, prepared, ground, begun)
 
 
 def _finish(job: Job, store: RunStore, listen: Listener, search: Search | None) -> None:
@@ -321,7 +339,7 @@ def _kept_plan(store: RunStore) -> Plan:
 
 
 def _plan_in(found: Mapping[str, Any]) -> Plan:
-    plan = Plan(**found["search"])
+    plan = Plan(**{"candidates": 1, **found["search"]})  # as earlier versions had it
     check_types(plan)
     return plan
 
@@ -329,7 +347,11 @@ def _plan_in(found: Mapping[str, Any]) -> Plan:
 def _kept_choice(found: Mapping[str, Any]) -> dict[str, Any]:
     """What architecture.json says, which must be enough to train what was found."""
     ladder = [
-        {"limit": int(rung["limit"]), "architecture": str(rung["architecture"])}
+        {
+            "limit": int(rung["limit"]),
+            "architecture": str(rung["architecture"]),
+            "reserves": [str(each["architecture"]) for each in rung.get("candidates", ())],
+        }
         for rung in found["ladder"]
     ]
     return {**found, "seconds": float(found["seconds"]), "ladder": ladder}
@@ -350,24 +372,34 @@ def _choose(job: Job, store: RunStore, listen: Listener, running: Search) -> Non
     """Search, and keep the favourites, best first."""
     for text in job.curve_notes(running.rungs):
         listen({"kind": "note", "text": text})
-    ranked = run_search(running, store, listen, job.ground.searched_feasible)
-    seed = job.settings.seed
+    begun = time.perf_counter() - running.seconds
+    own = run_search(running, store, listen, job.ground.searched_feasible)
+    costs, seed = job.ground.searched.costs, job.settings.seed
     with running.own_draws():
+        found = judged(running, own, job.ground.searched_feasible, costs)
         ladder = [
-            {"limit": rung.limit, "architecture": found.text}
+            {
+                "limit": rung.limit,
+                "architecture": best[0].architecture.text,
+                "candidates": [each.to_json() for each in best],
+            }
             for rung in running.rungs
-            for found in [best_within(rung.feasible, running.probe, seed)]
+            for evolved in [best_within(rung.feasible, running.probe, seed)]
+            for best in [judged(running, evolved, rung.feasible, costs)]
         ]
     ending = _ending(job, store, running)
+    seconds = time.perf_counter() - begun
+    judging = seconds - sum(running.phase_seconds.values())
     _write_choice(
         job,
         store,
-        ranked,
+        [each.architecture for each in found],
+        candidates=[each.to_json() for each in found],
         ladder=ladder,
         strategy=job.settings.strategy.name,
         passes=running.probe.passes,
-        seconds=running.seconds,
-        phase_seconds=running.phase_seconds,
+        seconds=seconds,
+        phase_seconds={**running.phase_seconds, JUDGING: judging},
         ending=ending.to_json(),
     )
     if text := ending_text(ending.to_json(), running.seconds):

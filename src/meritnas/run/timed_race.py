@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from meritnas.errors import DivergedError
@@ -23,6 +22,12 @@ _TIMED_EPOCHS = 3
 _TIMING_SHARE = 0.03
 """Of the time that is left after a search: a measurement that takes longer is the last."""
 
+_ENDING = 1.0
+"""Seconds that are kept for what comes after all trainings: result, page, end of the process."""
+
+_ENDING_SHARE = 0.05
+"""Of all the time, the most that is kept for that."""
+
 _LEAST_SHARE = 1 / 16
 """Of the data, to begin with."""
 
@@ -32,7 +37,7 @@ def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race
     settings = job.settings
     race = job.race(favourites[: settings.finalists], settings.retrain_seeds, 1)
     if settings.retrain_epochs is not None:
-        return replace(race, epochs=settings.retrain_epochs)
+        return job.race(race.finalists, settings.retrain_seeds, settings.retrain_epochs)
     plan = store.read_json("plan.json", "search")
     if "race" not in plan:
         rungs = len(store.read_json("architecture.json", "ladder")["ladder"])
@@ -52,8 +57,9 @@ def seconds_left(job: Job, store: RunStore) -> float:
     if job.settings.minutes is None:
         return math.inf
     searching = float(store.read_json("architecture.json", "seconds")["seconds"])
-    spent = job.prepared.seconds + planning_seconds(store) + searching
-    return 60.0 * job.settings.minutes - spent
+    whole = 60.0 * job.settings.minutes
+    ending = min(_ENDING, _ENDING_SHARE * whole)
+    return whole - ending - planning_seconds(store) - searching
 
 
 def planning_seconds(store: RunStore) -> float:

@@ -11,6 +11,7 @@ from meritnas.settings.checks import check_fields
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.request import check_minutes
 from meritnas.settings.spec import SpaceSpec, StrategySpec
+from meritnas.settings.training import CANDIDATES
 
 WARMUP_SHARE = 0.25
 """TabNAS section 3.1: the first quarter of the weight steps is warm-up."""
@@ -33,6 +34,8 @@ class SearchSettings:
         warmup: the part of the search in which only weights are trained.
         retrain_epochs: passes of the found network over the training part.
         retrain_seeds: how often the found network is trained from scratch.
+        candidates: how many networks are judged at the end of the search; 1 for the strategy's own
+            choice, unjudged.
         finalists: how many of the search's favourites are trained from scratch to find the best.
         seed: where all randomness comes from.
         device: where tensors live.
@@ -52,6 +55,7 @@ class SearchSettings:
     warmup: float = WARMUP_SHARE
     retrain_epochs: int | None = 60
     retrain_seeds: int = 3
+    candidates: int = CANDIDATES
     finalists: int = 3
     seed: int = 0
     device: str = "cpu"
@@ -60,7 +64,7 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        for name in ("epochs", "retrain_epochs", "retrain_seeds", "finalists", "threads", "seed"):
+        for name in (*_COUNTS, "seed"):
             if getattr(self, name) is not None:
                 whole_number(name, getattr(self, name), 0 if name == "seed" else 1)
         limits = {name: whole_number(f"max_{name}", most) for name, most in self.limits.items()}
@@ -96,7 +100,5 @@ class SearchSettings:
         }
 
 
-_PLAIN = (
-    *("preset", "epochs", "minutes", "warmup", "retrain_epochs", "retrain_seeds", "finalists"),
-    *("seed", "device", "threads", "pareto"),
-)
+_COUNTS = ("epochs", "retrain_epochs", "retrain_seeds", "candidates", "finalists", "threads")
+_PLAIN = (*_COUNTS, "preset", "minutes", "warmup", "seed", "device", "pareto")

@@ -13,7 +13,10 @@ from meritnas.settings.recipe import MOST_EPOCHS, MOST_ROWS, TrainRecipe
 _BY_PRESET = "; others: by preset"
 
 MOST_TRAININGS = 1000
-"""Of seeds, and of finalists."""
+"""Of seeds, of finalists, and of candidates."""
+
+CANDIDATES = 32
+"""How many are judged where nobody says otherwise."""
 
 _LENIENT = TrainRecipe(learning_rate=1e-9, weight_decay=0.0)
 """Whatever rate or decay is changed in it alone goes with the other."""
@@ -66,6 +69,7 @@ class Retraining:
     Attributes:
         epochs: Passes of a network trained alone.
         seeds: How often the winner is trained from scratch, for the spread of its score.
+        candidates: How many favourites are judged first; 1 leaves the choice to the strategy.
         finalists: How many of the search's favourites are trained alone.
         dropout: Share of units (or edges) left out, when trained alone.
         averaging: Decay of the average of weights that is kept, when trained alone; 0 for none.
@@ -84,6 +88,9 @@ class Retraining:
         default=None,
         metadata=shown(flag="retrain-seeds", usual="3; others: 1", least=1, most=MOST_TRAININGS),
     )
+    candidates: int | None = field(
+        default=None, metadata=shown(usual=str(CANDIDATES), least=1, most=MOST_TRAININGS)
+    )
     finalists: int | None = field(
         default=None, metadata=shown(usual="3; images, texts: 2", least=1, most=MOST_TRAININGS)
     )
@@ -98,7 +105,7 @@ class Retraining:
 
     def changed(self, recipe: TrainRecipe) -> TrainRecipe:
         """A recipe with what is wanted otherwise."""
-        return replace(recipe, **_given(self, "epochs", "seeds", "finalists"))
+        return replace(recipe, **_given(self, "epochs", "seeds", "candidates", "finalists"))
 
 
 def _given(settings: Training | Retraining, *others: str) -> dict[str, Any]:

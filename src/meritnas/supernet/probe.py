@@ -17,6 +17,8 @@ from meritnas.errors import DivergedError
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.supernet import Recurrent, Supernet, module_of
 
+_COMMON_SEED = 0
+
 Loss = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 """(outputs [n, outputs], target [n], weights of the rows [n] or None) -> mean loss, or score."""
 
@@ -181,17 +183,46 @@ class Probe:
     def held_out_loss(self, picks: np.ndarray) -> float:
         """The one-shot loss of one architecture [decisions] on the whole validation part."""
         self.passes += self.evaluation_passes
+        loss = self._loss_on(self._held, picks)
+        if not np.isfinite(loss):
+            raise DivergedError
+        return loss
+
+    def common_losses(self, picks: np.ndarray, rows: int) -> np.ndarray:
+        """One-shot losses [n] of architectures [n, decisions] on the same validation rows.
+
+        Args:
+            picks: option indices, a row for each architecture.
+            rows: so many of the validation part, the same at every call; all where it has fewer.
+
+        Returns:
+            Not finite for an architecture whose outputs are not.
+        """
+        part = self._held
+        if rows < len(part):
+            # At random, as a part may be in the order of its classes.
+            generator = torch.Generator().manual_seed(_COMMON_SEED)
+            part = part.rows(torch.randperm(len(part), generator=generator)[:rows])
+        passes = -(-self.evaluation_passes * len(part) // len(self._held))
+        self.passes += passes * len(picks)
+        return np.array([self._loss_on(part, row) for row in picks])
+
+    def _loss_on(self, part: Part, picks: np.ndarray) -> float:
+        """The mean one-shot loss of one architecture [decisions] on a part."""
         gates = one_path(picks.tolist())
         total = torch.zeros((), dtype=torch.float64)
         with torch.no_grad():
-            at_once = rows_at_once(self._held.inputs)
-            for start in range(0, len(self._held), at_once):
-                rows = self._held.slice(start, start + at_once)
+            at_once = rows_at_once(part.inputs)
+            for start in range(0, len(part), at_once):
+                rows = part.slice(start, start + at_once)
                 loss = self._loss(self._supernet(rows.inputs, gates), rows.target, rows.weights)
                 total += loss.double().cpu() * len(rows)
-        if not torch.isfinite(total):
-            raise DivergedError
-        return float(total) / len(self._held)
+        return float(total) / len(part)
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many validation rows a network is given at a time."""
+        return rows_at_once(self._held.inputs)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the batches stand, and the count of passes."""

@@ -20,8 +20,12 @@ from meritnas.training.metrics import scores_on
 from meritnas.training.race import Race, Training, best_of, has_diverged
 from meritnas.training.train import Trained, train_child
 
-_WORTH_BEGINNING = 0.9
-"""With less than this part of a training's time left, the next one is not begun."""
+_WORTH_BEGINNING = 0.5
+"""With less than this part of a training's time left, the next one is not begun; with less than the
+whole, it is planned with as many epochs as fit."""
+
+_MOST_SEEDS = 10
+"""Of a winner that is trained again because there is time left."""
 
 Listener = Callable[[dict[str, Any]], None]
 
@@ -38,8 +42,8 @@ class Retrained:
         test_spread: metric -> standard deviation over them (0 for a single one).
         test_best: metric -> of the one with the smallest validation loss, whose weights are kept:
             what papers report as the best of several runs.
-        results: every training: architecture, dropout, seed, losses, best epoch, test scores; no
-            losses, epoch and scores of one that diverged.
+        results: every training: architecture, dropout, seed, epochs, losses, best epoch, test
+            scores; no losses, best epoch and scores of one that diverged.
         seconds: how long all of them took.
     """
 
@@ -69,20 +73,22 @@ def retrain_child(
     network is replaced when all of them are done.
 
     Where they take longer than `seconds` in all, because the machine has become slower since
-    the race was planned, a training ends with its epoch and the race with that training. Where
-    there is time left, `reserves` join in, unless the winner is to be trained by further seeds.
+    the race was planned, the last training has fewer epochs or ends early, and the race with it.
+    Where there is time left, those whom short rounds have left out and then `reserves` are trained
+    to the end, too, and at last the winner with further seeds. Without a limit nobody joins.
 
     Raises:
         DivergedError: All trainings have diverged.
     """
-    waiting = [text for text in reserves if text not in race.finalists]
     results, spent = _kept(race, store)
+    an_epoch = 0.0  # seconds, of the last training
     store.write_json("retrain.json", {"plan": race.to_json(), "results": results})
     while (training := race.next(results)) is not None:
         begun = time.perf_counter()
         end = begun + seconds - spent
+        fitting = _fitting(training.epochs, seconds - spent, an_epoch)
         try:
-            trained = _train(training, family, race, bundle, recipe, len(results), listen, end)
+            trained = _train(training, family, race, bundle, recipe, results, listen, end, fitting)
             results.append(_result(training, trained, bundle))
         except DivergedError:
             results.append(_no_result(training))
@@ -95,10 +101,8 @@ def retrain_child(
                 )
         took = time.perf_counter() - begun
         spent += took
-        if spent + _WORTH_BEGINNING * took > seconds:
-            race = race.cut(len(results))
-        elif waiting and len(race.seeds) == 1 and race.next(results) is None:
-            race = race.joined_by(waiting.pop(0))
+        an_epoch = took / max(1, len(results[-1]["valid_losses"]))
+        race = _in_time(race, results, reserves, seconds - spent, an_epoch)
         # Apart from the results, which are the same however often the training was interrupted.
         store.write_json("timing.json", {"retrain": spent})
         store.write_json("retrain.json", {"plan": race.to_json(), "results": results})
@@ -106,6 +110,40 @@ def retrain_child(
         raise DivergedError
     store.rename("retrain.safetensors", "model.safetensors")
     return summarise(race, results, spent)
+
+
+def _in_time(
+    race: Race,
+    results: Sequence[dict[str, Any]],
+    reserves: Sequence[str],
+    left: float,
+    an_epoch: float,
+) -> Race:
+    """The race as the time allows it: cut short, as it is, or with more to train.
+
+    Args:
+        race: so far.
+        results: so far.
+        reserves: who may join, best first.
+        left: seconds.
+        an_epoch: seconds that one took of late.
+    """
+    following = race.next(results)
+    if following is not None:
+        worth = _WORTH_BEGINNING * following.epochs * an_epoch <= left
+        return race if worth else race.cut(results)
+    if left == math.inf or _WORTH_BEGINNING * race.epochs * an_epoch > left:
+        return race
+    if waiting := race.waiting(results, reserves):
+        return race.joined_by(waiting[0])
+    return race.seeded_by(max(race.seeds) + 1) if len(race.seeds) < _MOST_SEEDS else race
+
+
+def _fitting(epochs: int, left: float, an_epoch: float) -> int:
+    """As many epochs as there is time for, where that is known, up to these."""
+    if an_epoch == 0.0 or left == math.inf:
+        return epochs
+    return max(1, min(epochs, int(left / an_epoch)))
 
 
 def summarise(race: Race, results: list[dict[str, Any]], seconds: float) -> Retrained:
@@ -131,10 +169,11 @@ def _kept(race: Race, store: RunStore) -> tuple[list[dict[str, Any]], float]:
     if not store.has("retrain.json"):
         return [], 0.0
     saved = store.decode("retrain.json", _as_saved)
-    results: list[dict[str, Any]] = saved["results"]
-    done = len(results) == race.trainings and store.has("model.safetensors")
+    # Runs of 0.1 have trainings of one length only, which they do not say.
+    results = [{**one, "epochs": one.get("epochs", race.epochs)} for one in saved["results"]]
+    done = race.next(results) is None and store.has("model.safetensors")
     whole = done or store.has("retrain.safetensors") or all(map(has_diverged, results))
-    if saved["plan"] != race.to_json() or not whole:
+    if saved["plan"] != race or not whole:
         return [], 0.0
     spent = float(store.read_json("timing.json", "retrain")["retrain"]) if results else 0.0
     return results, spent
@@ -149,7 +188,7 @@ def _as_saved(found: dict[str, Any]) -> dict[str, Any]:
         numbers = (one["dropout"], one["seed"], *dict(one["test"]).values())
         if not isinstance(one["architecture"], str) or not all(map(math.isfinite, numbers)):
             raise TypeError("a training has an architecture, a dropout, a seed and scores")
-    return {"plan": found["plan"], "results": list(found["results"])}
+    return {"plan": Race.from_json(found["plan"]), "results": list(found["results"])}
 
 
 def _train(
@@ -158,9 +197,10 @@ def _train(
     race: Race,
     bundle: Bundle[Any],
     recipe: TrainRecipe,
-    number: int,
+    results: Sequence[dict[str, Any]],
     listen: Listener,
     end: float,
+    epochs: int,
 ) -> Trained:
     module = family.child(
         training.architecture,
@@ -169,18 +209,23 @@ def _train(
         auxiliary=recipe.auxiliary > 0,
     )
 
+    before = sum(one["epochs"] for one in results)
+    begun = time.perf_counter()
+
     def tell(epoch: int) -> bool:
         listen(
             {
                 "kind": "retrain",
-                "step": number * race.epochs + epoch,
-                "steps": race.trainings * race.epochs,
+                "step": before + epoch,
+                "steps": max(race.length, before + training.epochs),
                 "architecture": training.architecture,
                 "seed": training.seed,
                 "epoch": epoch,
             }
         )
-        return time.perf_counter() > end
+        now = time.perf_counter()
+        # A training that has not been fitted into the time ends with the epoch closest to its end.
+        return now + 0.5 * (now - begun) / epoch > end and epoch < epochs
 
     return train_child(
         module.to(bundle.train.inputs.device),
@@ -188,7 +233,7 @@ def _train(
         bundle.valid,
         bundle.task.loss,
         recipe,
-        race.epochs,
+        epochs,
         training.seed,
         tell,
     )
@@ -209,6 +254,7 @@ def _result(training: Training, trained: Trained, bundle: Bundle[Any]) -> dict[s
         "architecture": training.architecture,
         "dropout": training.dropout,
         "seed": training.seed,
+        "epochs": training.epochs,
         "valid_loss": trained.valid_loss,
         "best_epoch": trained.best_epoch,
         "train_losses": list(trained.train_losses),
@@ -223,6 +269,7 @@ def _no_result(training: Training) -> dict[str, Any]:
         "architecture": training.architecture,
         "dropout": training.dropout,
         "seed": training.seed,
+        "epochs": training.epochs,
         "valid_loss": None,
         "best_epoch": None,
         "train_losses": [],

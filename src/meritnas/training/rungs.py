@@ -33,7 +33,8 @@ def train_rungs(
 
     Args:
         family: the space.
-        ladder: `limit` and `architecture` of each rung, largest first.
+        ladder: `limit` and `architecture` of each rung, largest first, and in `reserves` who is
+            trained besides where there is time left.
         race: of the run's own network; its dropouts, seeds and epochs are everyone's.
         bundle: the data.
         recipe: how weights are trained.
@@ -54,7 +55,8 @@ def train_rungs(
             inside = store.inside(folder)
             share = seconds / (len(ladder) - number + 1)
             try:
-                trained = retrain_child(family, own, bundle, recipe, inside, listen, share)
+                others = rung.get("reserves", ()) if seconds < math.inf else ()
+                trained = retrain_child(family, own, bundle, recipe, inside, listen, share, others)
             except DivergedError:
                 known[text] = None
             else:

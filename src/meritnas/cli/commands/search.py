@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from meritnas.cli.live import LivePage
 
 
-def make_search(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
+def make_search(chosen: Chosen, owned: Sequence[Owner], begun: float | None) -> Callable[..., None]:
     """The command, with the flags of the space and the strategy that were named."""
 
     def search(
@@ -61,7 +61,7 @@ def make_search(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
                 summary = (
                     _go_on(resume, trust, listener)
                     if resume is not None
-                    else _start(asked_for(chosen, given), listener)
+                    else _start(asked_for(chosen, given), listener, begun)
                 )
             from meritnas.cli.print_result import print_result  # here: --help must not wait
 
@@ -141,11 +141,11 @@ def _page(listener: Listener, port: int | None) -> LivePage:
     return page
 
 
-def _start(asked: Asked, listener: Listener) -> dict[str, Any]:
+def _start(asked: Asked, listener: Listener, begun: float | None) -> dict[str, Any]:
     from meritnas import api  # here, so that --help does not wait for torch
 
-    found = api.search_request(asked.data, asked.target, asked.request, asked.out, listener)
-    return found.summary
+    what = (asked.data, asked.target, asked.request, asked.out)
+    return api.search_request(*what, listener, begun=begun).summary
 
 
 def _only_resume(given: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ def show(run: opt.ShownRun) -> None:
     """Draw a run's network in the terminal, with what it costs and its scores."""
     with plain_outcome(lambda: "nothing was written"):
         from meritnas.report.run_files import read_run  # here: --help must not wait for torch
+        from meritnas.report.terminal.candidates_table import candidates_table
         from meritnas.report.terminal.network_text import facts_table, network_text
         from meritnas.report.terminal.plain import plain
 
@@ -29,6 +30,12 @@ def show(run: opt.ShownRun) -> None:
             console.print(facts_table(files))
         except _DAMAGED as error:
             say(f"note: costs and scores could not be read ({error!r}) and were left out")
+        try:
+            candidates = candidates_table(files)
+            if candidates is not None:
+                console.print(candidates)
+        except _DAMAGED as error:
+            say(f"note: candidates could not be read ({error!r}) and were left out")
 
 
 _DAMAGED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)

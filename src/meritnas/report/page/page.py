@@ -18,12 +18,14 @@ from meritnas.report.page.credit import (
 from meritnas.report.page.modalities import modalities_section, noise_section
 from meritnas.report.page.network import limits_section, network_section, summary_section
 from meritnas.report.page.search import (
+    candidates_section,
     cost_section,
     entropy_section,
     feasible_section,
     finalists_section,
     learning_section,
     policy_section,
+    race_section,
     tradeoff_section,
 )
 from meritnas.report.page.section import Section
@@ -53,6 +55,8 @@ _MAKERS: dict[str, Callable[[RunFiles, RunNetwork], Section | None]] = {
     "noise": noise_section,
     "cost": cost_section,
     "tradeoff": tradeoff_section,
+    "candidates": candidates_section,
+    "race": race_section,
     "finalists": finalists_section,
 }
 

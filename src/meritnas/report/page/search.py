@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from meritnas.report.candidate_rows import candidate_rows
 from meritnas.report.charts.figure import Figure
 from meritnas.report.charts.lines import Series, line_chart
 from meritnas.report.charts.pareto_figure import pareto_figure
@@ -15,9 +17,12 @@ from meritnas.report.page.section import Section, Table
 from meritnas.report.pareto_points import curve_metric, point_cells, score_label
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
+from meritnas.run.job import JUDGING
 
 SHOWN_DECISIONS = 24
 """Charts of beliefs beyond these are folded."""
+
+_SHOWN_CURVES = 12
 
 _PHASES = {"warmup": "warm-up", "joint": "searching", "frozen": "judging"}
 _SEARCH_CURVES = (
@@ -37,11 +42,15 @@ def learning_section(run: RunFiles, network: RunNetwork) -> Section | None:
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for one in run["retrain"].get("results", ()):
         groups.setdefault(str(one["architecture"]), []).append(one)
-    for text, trainings in groups.items():
+    # Whoever was trained longest first: of the others of a race there may be many.
+    for text, trainings in sorted(groups.items(), key=lambda g: -max(map(_length, g[1]))):
         if all(one["valid_loss"] is None for one in trainings):  # they diverged
             continue
         figures.append(_training_figure(network.short(text), trainings))
-    return Section("learning", "Learning curves", figures=tuple(figures)) if figures else None
+    if not figures:
+        return None
+    shown, folded = tuple(figures[:_SHOWN_CURVES]), tuple(figures[_SHOWN_CURVES:])
+    return Section("learning", "Learning curves", figures=shown, folded=folded)
 
 
 def policy_section(run: RunFiles, network: RunNetwork) -> Section | None:
@@ -112,6 +121,9 @@ def cost_section(run: RunFiles, network: RunNetwork) -> Section | None:
     last = run.events[-1]["step"]
     if seconds is not None:
         facts.append(("search", f"{duration_text(seconds)}, {1000 * seconds / last:.1f} ms a step"))
+    judging = run["architecture"].get("phase_seconds", {}).get(JUDGING)
+    if judging is not None:
+        facts.append(("of it, judging candidates", duration_text(judging)))
     if "retrain" in run["timing"]:
         facts.append(("training alone", duration_text(run["timing"]["retrain"])))
     return Section(
@@ -143,6 +155,66 @@ def tradeoff_section(run: RunFiles, network: RunNetwork) -> Section | None:
     return Section("tradeoff", "Trade-off", lead, figures=figures, table=table)
 
 
+def candidates_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """What each witness said about the search's best candidates, and how they voted."""
+    head, rows, marked = candidate_rows(run, network.short)
+    if not rows:
+        return None
+    judged = len(run["architecture"]["candidates"])
+    lead = (
+        f"{judged:,} networks that the search believed in were judged on the same validation data. "
+        "Votes are weighted sums of ranks: who has the fewest is first. Marked are those that were "
+        "trained alone."
+    )
+    table = Table(head, tuple(rows), tuple(marked))
+    return Section("candidates", "Candidates", lead, table=table)
+
+
+def race_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """Who got how far in the race, where it had short rounds."""
+    results = run["retrain"].get("results", ())
+    rounds = sorted({_length(one) for one in results})
+    if len(rounds) < 2:
+        return None
+    losses: dict[str, dict[int, float]] = {}
+    for one in results:
+        own = losses.setdefault(str(one["architecture"]), {})
+        loss = math.inf if one["valid_loss"] is None else float(one["valid_loss"])
+        own[_length(one)] = min(loss, own.get(_length(one), math.inf))
+
+    def farthest(text: str) -> tuple[int, float]:
+        length = max(losses[text])
+        return -length, losses[text][length]
+
+    best_first = sorted(losses, key=farthest)
+    rows = tuple(
+        (
+            network.short(text),
+            *(_loss_text(losses[text].get(length)) for length in rounds),
+            "" if rounds[-1] in losses[text] else f"after {max(losses[text]):,} epochs",
+        )
+        for text in best_first
+    )
+    lead = (
+        "In each round all that were left had a short training from scratch, and the better half "
+        "by validation loss went on to one twice as long."
+    )
+    head = ("network", *(f"loss, {length:,} epochs" for length in rounds), "out")
+    marked = tuple(k for k, text in enumerate(best_first) if text == run.network)
+    return Section("race", "Race", lead, table=Table(head, rows, marked))
+
+
+def _length(result: Mapping[str, Any]) -> int:
+    """How many epochs a training was to have; earlier versions do not say it."""
+    return int(result.get("epochs", 0))
+
+
+def _loss_text(loss: float | None) -> str:
+    if loss is None:
+        return ""
+    return score_text(loss) if loss < math.inf else "diverged"
+
+
 def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:
     """Every training alone, and which network won."""
     results = run["retrain"].get("results", ())
@@ -154,13 +226,14 @@ def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:
             network.short(str(one["architecture"])),
             f"{one['dropout']:g}",
             str(one["seed"]),
+            str(_length(one) or ""),
             str(one.get("best_epoch") or ""),
             "diverged" if one["valid_loss"] is None else score_text(one["valid_loss"]),
             *(score_text(one["test"][m]) if one["test"] else "" for m in metrics),
         )
         for one in results
     )
-    head = ("network", "dropout", "seed", "best epoch", "validation loss")
+    head = ("network", "dropout", "seed", "epochs", "best epoch", "validation loss")
     marked = tuple(k for k, one in enumerate(results) if one["architecture"] == run.network)
     lead = "Each was trained from scratch; validation loss decides, the test part is only scored."
     table = Table((*head, *(f"test {metric_name(m)}" for m in metrics)), rows, marked)
@@ -174,8 +247,11 @@ def _over_steps(run: RunFiles, key: str) -> list[tuple[float, float]]:
 def _training_figure(short: str, trainings: Sequence[Mapping[str, Any]]) -> Figure:
     """The losses of the trainings of one network, by epoch."""
     series = []
+    several = len(set(map(_length, trainings))) > 1
     for number, one in enumerate(trainings):
         words = f"dropout {one['dropout']:g}, seed {one['seed']}"
+        if several:
+            words += f", {_length(one):,} epochs"
         for key, part, dashed in (("train_losses", "training", True), ("valid_losses", "", False)):
             points = list(enumerate(one.get(key, ()), start=1))
             name = f"{words}, {part}" if part else f"{words}, validation"

@@ -1,0 +1,35 @@
+"""The witness who looks at networks with shared weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from meritnas.supernet.probe import Probe
+
+NAME = "one-shot"
+
+_LOOKS = 8
+"""Rows are at most so many times what a network is given at a time: about 1,000 images of 32 x 32,
+or 65,536 rows of a table."""
+
+
+@dataclass(frozen=True)
+class OneShot:
+    """Minus the loss by shared weights, on validation rows that are the same for all networks.
+
+    Attributes:
+        probe: counts the passes.
+    """
+
+    probe: Probe
+
+    @property
+    def name(self) -> str:
+        """As records have it."""
+        return NAME
+
+    def judge(self, picks: np.ndarray) -> np.ndarray:
+        """Minus the losses."""
+        return -self.probe.common_losses(picks, _LOOKS * self.probe.rows_at_once)

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import meritnas
+from flat_search import search
+from meritnas import tabular_space
+from meritnas.engine import candidates
+from meritnas.engine.candidates import Candidate, judge, propose
+from meritnas.supernet.probe import Probe
+
+FAMILY = tabular_space(3, 1, 2, (2, 4, 8))
+FEASIBLE = FAMILY.feasible(max_params=60)
+QUICK: dict[str, Any] = {
+    **{"layers": 3, "widths": (2, 4, 8, 16), "epochs": 3, "batch_size": 16, "threads": 1},
+    **{"retrain_epochs": 2, "retrain_seeds": 1, "scaling": "standard", "max_params": 300},
+}
+
+
+class Says:
+    """A witness who has made up its mind."""
+
+    def __init__(self, name: str, values: dict[str, float]) -> None:
+        self.name = name
+        self._values = values
+
+    def judge(self, picks: np.ndarray) -> np.ndarray:
+        texts = [FAMILY.space.architecture(row).text for row in picks]
+        return np.array([self._values[text] for text in texts])
+
+
+def test_proposed_are_the_own_choices_and_then_the_most_probable() -> None:
+    beliefs = [np.array([0.2, 0.5, 0.3]), np.array([0.0, 0.6, 0.4])]
+    own = [FAMILY.parse("2-2"), FAMILY.parse("4-4")]
+    found = propose(own, beliefs, FEASIBLE, 5)
+    assert found[:2] == own
+    assert all(map(FEASIBLE.admits, found))
+    # 4-8, 8-4 and 8-8 are more probable and do not fit; 4-2 has no chance at all, and is the last.
+    assert [one.text for one in found[2:]] == ["2-4", "2-8", "4-2"]
+    assert not FEASIBLE.admits(FAMILY.parse("8-4"))
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 100])
+def test_proposed_are_as_many_as_asked_for_but_never_without_an_own_choice(count: int) -> None:
+    own = FEASIBLE.k_best([np.arange(3.0), np.arange(3.0)], 2)
+    beliefs = [np.full(3, 1 / 3)] * 2
+    found = propose(own, beliefs, FEASIBLE, count)
+    assert found[:2] == own
+    assert len(set(found)) == len(found) == min(max(2, count), FEASIBLE.count())
+
+
+def test_votes_decide_and_everything_said_is_kept() -> None:
+    texts = ["2-2", "2-4", "4-2"]
+    first = Says("first", {"2-2": 1.0, "2-4": 2.0, "4-2": float("nan")})
+    second = Says("second", {"2-2": 5.0, "2-4": 4.0, "4-2": 6.0})
+    proposed = [FAMILY.parse(text) for text in texts]
+    found = judge(proposed, FEASIBLE, (first, second), {"first": 1.0, "second": 0.25})
+    assert [one.architecture.text for one in found] == ["2-4", "2-2", "4-2"]
+    assert [one.votes for one in found] == [1.75, 2.5, 3.25]
+    assert found[0].said == {"first": 2.0, "second": 4.0}
+    assert found[2].to_json() == {
+        "architecture": "4-2",
+        "said": {"first": None, "second": 6.0},
+        "votes": 3.25,
+    }
+
+
+@pytest.mark.parametrize("strategy", ["tabnas", "random", "darts", "manas"])
+def test_every_strategy_ends_with_judged_candidates_for_each_limit(
+    tmp_path: Path, strategy: str
+) -> None:
+    run = tmp_path / "run"
+    result = search("wine", out=run, strategy=strategy, candidates=7, pareto=True, **QUICK)
+    found = json.loads((run / "architecture.json").read_text())
+    for kept in (found, *found["ladder"]):
+        best = kept["candidates"]
+        assert len(best) >= 7 or kept is not found
+        votes = [each["votes"] for each in best]
+        assert votes == sorted(votes)
+        assert all(set(each["said"]) == {"one-shot", "size"} for each in best)
+        assert best[0]["architecture"] == kept.get("architecture", found["ranked"][0])
+        limit = kept.get("limit", 300)
+        assert all(result.space.cost(each["architecture"]) <= limit for each in best)
+    assert found["ranked"] == [each["architecture"] for each in found["candidates"]]
+
+
+def test_one_candidate_leaves_the_choice_to_the_strategy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judging: list[int] = []
+    monkeypatch.setattr(Probe, "common_losses", lambda *_: judging.append(1))
+    search("wine", out=tmp_path / "run", strategy="darts", candidates=1, **QUICK)
+    found = json.loads((tmp_path / "run" / "architecture.json").read_text())
+    assert judging == []
+    assert len(found["ranked"]) == 1
+    assert found["candidates"][0]["said"] == {}
+
+
+def test_a_search_that_is_killed_while_candidates_are_judged_repeats_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {**QUICK, "strategy": "tabnas", "pareto": True}
+    search("wine", out=tmp_path / "undisturbed", **asked)
+    calls = []
+
+    def stumble(*given: Any, **others: Any) -> list[Candidate]:
+        calls.append(1)
+        if len(calls) == 2:  # of a smaller limit
+            raise KeyboardInterrupt
+        return judge(*given, **others)
+
+    monkeypatch.setattr(candidates, "judge", stumble)
+    with pytest.raises(KeyboardInterrupt):
+        search("wine", out=tmp_path / "run", **asked)
+    assert not (tmp_path / "run" / "architecture.json").exists()
+    meritnas.resume(tmp_path / "run")
+    found, expected = (
+        json.loads((tmp_path / name / "architecture.json").read_text())
+        for name in ("run", "undisturbed")
+    )
+    for timed in ("seconds", "phase_seconds"):
+        del found[timed], expected[timed]
+    assert found == expected
