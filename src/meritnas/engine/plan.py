@@ -66,6 +66,7 @@ def make_plan(
     evaluation_passes: int,
     epoch_steps: int = 1,
     warmup_share: float = WARMUP_SHARE,
+    workers: int = 1,
 ) -> Plan:
     """Warm-up, then the rest; strategies that learn from frozen weights get equal passes.
 
@@ -77,6 +78,7 @@ def make_plan(
             judgement (TabNAS, appendix D).
         epoch_steps: how many weight steps make an epoch.
         warmup_share: the part of the weight steps that is warm-up.
+        workers: how many batches a weight step sees.
     """
     warmup = round(weight_steps * warmup_share)
     joint = weight_steps - warmup
@@ -88,5 +90,5 @@ def make_plan(
             rounds = min(rounds, turns.most // turns.each_epoch)
         rounds = max(1, rounds)
         return Plan(warmup, joint, rounds * turns.each_epoch, rounds)
-    due = max(30, joint // max(1, evaluation_passes))
+    due = max(30, joint * workers // max(1, evaluation_passes))
     return Plan(warmup, joint, due if turns.most is None else min(due, turns.most))

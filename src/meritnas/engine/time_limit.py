@@ -11,6 +11,7 @@ from meritnas.engine.plan import Plan
 from meritnas.engine.start import make_search, strategy_and_plan
 from meritnas.prepare.ground import Ground
 from meritnas.settings.settings import SearchSettings
+from meritnas.workers.workers import ONE, Workers
 
 _TRIAL = Plan(warmup=12, joint=32, frozen=24)
 _TRIAL_SHARE = 0.04
@@ -23,19 +24,19 @@ _KEPT_BACK = 0.9
 
 
 def weight_steps_within(
-    seconds: float, settings: SearchSettings, ground: Ground, bundle: Bundle[Any]
+    seconds: float,
+    settings: SearchSettings,
+    ground: Ground,
+    bundle: Bundle[Any],
+    ranks: Workers = ONE,
 ) -> int:
     """How many weight steps a search can take in this time, measured by taking a few.
 
     The trial runs on a search of its own and leaves nothing behind. Where steps are slow, it takes
-    fewer of them.
+    fewer of them. Other ranks call `time_steps` meanwhile.
     """
     started = time.perf_counter()
-    seconds_a_phase: dict[str, float] = {}
-    for _ in range(2):  # the first time warms caches up
-        trial = make_search(settings, ground, bundle, _TRIAL, 0)
-        with trial.own_draws():
-            seconds_a_phase = _time_phases(trial, _TRIAL_SHARE * seconds)
+    trial, seconds_a_phase = time_steps(seconds, settings, ground, bundle, ranks)
     left = _KEPT_BACK * seconds - (time.perf_counter() - started)
 
     def cost(weight_steps: int) -> float:
@@ -53,16 +54,32 @@ def weight_steps_within(
     return low
 
 
+def time_steps(
+    seconds: float,
+    settings: SearchSettings,
+    ground: Ground,
+    bundle: Bundle[Any],
+    ranks: Workers = ONE,
+) -> tuple[Search, dict[str, float]]:
+    """A search that was tried, and how long a step takes in each phase; every rank calls it."""
+    seconds_a_phase: dict[str, float] = {}
+    for _ in range(2):  # the first time warms caches up
+        trial = make_search(settings, ground, bundle, _TRIAL, 0, ranks)
+        with trial.own_draws():
+            seconds_a_phase = _time_phases(trial, _TRIAL_SHARE * seconds)
+    return trial, seconds_a_phase
+
+
 def _time_phases(search: Search, allowed: float) -> dict[str, float]:
     """Mean seconds of a step in each phase; of the frozen one, twice the longest.
 
     Proposals from a long archive take longer than those of a short trial. Each phase ends early
-    where its steps take longer than what is allowed.
+    where its steps take longer than what is allowed, which the first rank decides for all.
     """
     spent: dict[str, list[float]] = {}
     for clock in search.plan.clocks(0):
         before = spent.get(clock.phase, ())
-        if len(before) >= _FEWEST_TRIED and sum(before) > allowed:
+        if len(before) >= _FEWEST_TRIED and search.ranks.broadcast(sum(before) > allowed):
             continue
         begin = time.perf_counter()
         if clock.phase == "frozen" and search.strategy.turns.phase != "frozen":

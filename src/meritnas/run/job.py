@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,12 @@ import torch
 
 from meritnas.data.bundle import Bundle, Outline
 from meritnas.data.kind import DataKind, Source
-from meritnas.engine.ladder import best_within, no_curve
-from meritnas.engine.loop import Search, run_search
+from meritnas.engine.ladder import no_curve
+from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan
+from meritnas.engine.search_together import help_search, search_to_its_end
 from meritnas.engine.start import make_search
-from meritnas.engine.time_limit import weight_steps_within
+from meritnas.engine.time_limit import time_steps, weight_steps_within
 from meritnas.errors import StoreError
 from meritnas.plugins import Trust, Trusted
 from meritnas.prepare.config import read_settings
@@ -26,6 +28,7 @@ from meritnas.prepare.memory import check_networks
 from meritnas.prepare.preparation import Preparation, prepare, prepare_again
 from meritnas.prepare.settle import check_device, usual_epochs
 from meritnas.prepare.typed_fields import check_types
+from meritnas.run.local_ranks import LocalRanks
 from meritnas.run.summary import result_of_race
 from meritnas.run.timed_race import planned_race, seconds_left
 from meritnas.settings.settings import SearchSettings
@@ -123,15 +126,30 @@ class Job:
         Complains about a strategy that does not go with the space or the limits.
         """
         begun, settings = time.perf_counter(), self.settings
-        an_epoch = max(1, len(self.bundle.train) // settings.recipe.batch_size)
         if settings.minutes is None:
-            return self.new_search(None, (settings.epochs or 0) * an_epoch), 0.0
+            return self.new_search(None, self._weight_steps(settings.epochs or 0)), 0.0
         with limited_threads(settings.threads):
             seconds = 60.0 * settings.minutes * _SEARCH_SHARE - self.prepared.seconds
-            possible = weight_steps_within(seconds, settings, self.ground, self.bundle)
-            longest = usual_epochs(settings, self.prepared.facts)[0] * an_epoch
+            possible = self._steps_within(seconds)
+            longest = self._weight_steps(usual_epochs(settings, self.prepared.facts)[0])
             search = self.new_search(None, min(possible, longest))
         return search, time.perf_counter() - begun
+
+    def _weight_steps(self, epochs: int) -> int:
+        """So many passes over the training part; in a step every worker sees a batch."""
+        batches = max(1, len(self.bundle.train) // self.settings.recipe.batch_size)
+        return -(-epochs * batches // self.settings.workers)
+
+    def _steps_within(self, seconds: float) -> int:
+        """How many weight steps fit into this time, on as many processes as the search will have.
+
+        They are started for the measurement, and once more for the search.
+        """
+        asked = self.settings, self.ground, self.bundle
+        begun = time.perf_counter()
+        with LocalRanks(self.settings, partial(time_steps, seconds, *asked)) as ranks:
+            starting = time.perf_counter() - begun if ranks.size > 1 else 0.0
+            return weight_steps_within(seconds - 2 * starting, *asked, ranks)
 
     def race(self, finalists: tuple[str, ...], seeds: int, epochs: int) -> Race:
         """A race between these architectures by the run's own recipe."""
@@ -346,22 +364,25 @@ def _write_plan(job: Job, store: RunStore, search: Search, planning: float) -> N
 
 
 def _choose(job: Job, store: RunStore, listen: Listener, running: Search) -> None:
-    """Search, and keep the favourites, best first."""
+    """Search, on several processes if there are several workers, and keep the favourites.
+
+    Only the first process is needed for what comes after.
+    """
     for text in job.curve_notes(running.rungs):
         listen({"kind": "note", "text": text})
-    ranked = run_search(running, store, listen, job.ground.searched_feasible)
-    seed = job.settings.seed
-    with running.own_draws():
-        ladder = [
-            {"limit": rung.limit, "architecture": found.text}
-            for rung in running.rungs
-            for found in [best_within(rung.feasible, running.probe, seed)]
-        ]
+    settings, ground = job.settings, job.ground
+    task = partial(help_search, settings, ground, job.bundle, running.plan, running.state_dict())
+    begun = time.perf_counter()
+    with LocalRanks(settings, task) as ranks:
+        if ranks.size > 1:
+            running.seconds += time.perf_counter() - begun
+        running.join(ranks)
+        found = search_to_its_end(running, store, listen, ground.searched_feasible)
     _write_choice(
         job,
         store,
-        ranked,
-        ladder=ladder,
+        found.ranked,
+        ladder=[{"limit": limit, "architecture": best.text} for limit, best in found.ladder],
         strategy=job.settings.strategy.name,
         passes=running.probe.passes,
         seconds=running.seconds,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 SEARCH_ONLY = frozenset(
     {
-        *("strategy", "pareto", "epochs", "minutes", "warmup", "finalists"),
+        *("strategy", "pareto", "epochs", "minutes", "warmup", "finalists", "workers"),
         *("supernet_channels", "supernet_cells", "partial_channels", "zero", "new_inputs"),
     }
 )

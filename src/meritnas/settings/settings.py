@@ -38,6 +38,8 @@ class SearchSettings:
         device: where tensors live.
         threads: CPU threads; part of what makes a run repeatable.
         pareto: whether networks for a ladder of smaller limits are found as well.
+        workers: how many paths and batches a weight step has; part of what decides the result,
+            unlike the number of processes that compute them.
     """
 
     space: SpaceSpec
@@ -57,10 +59,11 @@ class SearchSettings:
     device: str = "cpu"
     threads: int = 1
     pareto: bool = False
+    workers: int = 1
 
     def __post_init__(self) -> None:
         check_fields(self)
-        for name in ("epochs", "retrain_epochs", "retrain_seeds", "finalists", "threads", "seed"):
+        for name in _WHOLE_NUMBERS:
             if getattr(self, name) is not None:
                 whole_number(name, getattr(self, name), 0 if name == "seed" else 1)
         limits = {name: whole_number(f"max_{name}", most) for name, most in self.limits.items()}
@@ -98,5 +101,9 @@ class SearchSettings:
 
 _PLAIN = (
     *("preset", "epochs", "minutes", "warmup", "retrain_epochs", "retrain_seeds", "finalists"),
-    *("seed", "device", "threads", "pareto"),
+    *("seed", "device", "threads", "pareto", "workers"),
+)
+
+_WHOLE_NUMBERS = (
+    *("epochs", "retrain_epochs", "retrain_seeds", "finalists", "threads", "seed", "workers"),
 )

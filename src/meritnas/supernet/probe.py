@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -16,6 +18,7 @@ from meritnas.data.stream import Batch, Stream, joined
 from meritnas.errors import DivergedError
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.supernet import Recurrent, Supernet, module_of
+from meritnas.workers.virtual import VirtualWorkers
 
 Loss = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 """(outputs [n, outputs], target [n], weights of the rows [n] or None) -> mean loss, or score."""
@@ -31,9 +34,11 @@ class Probe:
         valid: batches to judge architectures on.
         held: the whole part that those come from.
         score: how good outputs are, the larger the better; minus the loss if None.
+        workers: who computes the losses of several architectures.
 
     Attributes:
-        passes: forward passes of a batch so far, whoever asked for them.
+        workers: as above.
+        passes: forward passes of a batch so far, whoever asked for them and whoever computed them.
     """
 
     def __init__(
@@ -44,6 +49,7 @@ class Probe:
         valid: Stream,
         held: Part,
         score: Loss | None = None,
+        workers: VirtualWorkers | None = None,
     ) -> None:
         self._supernet = supernet
         self._loss = loss
@@ -52,6 +58,7 @@ class Probe:
         self._held = held
         self._score = score or (lambda *outputs: -loss(*outputs))
         self._constants: dict[str, Tensor] | None = None
+        self.workers = workers or VirtualWorkers()
         self.passes = 0
 
     @property
@@ -61,8 +68,8 @@ class Probe:
 
     @property
     def epoch_steps(self) -> int:
-        """How many training batches make an epoch."""
-        return self._train.steps_per_epoch
+        """How many weight steps make an epoch; in each, every worker takes a training batch."""
+        return max(1, self._train.steps_per_epoch // self.workers.count)
 
     def train_batch(self) -> Batch:
         """The next batch to train weights on."""
@@ -140,15 +147,26 @@ class Probe:
         return loss.item(), gradients
 
     def losses(self, picks: np.ndarray, batch: Batch) -> np.ndarray:
-        """Losses [n] of architectures given as a pick matrix [n, decisions], without gradients."""
+        """Losses [n] of architectures given as a pick matrix [n, decisions], without gradients.
+
+        Rows are dealt out to the workers like cards.
+        """
         self.passes += len(picks)
-        with torch.no_grad():
-            outputs = self._supernet.each(batch.inputs, picks.tolist())
-            found = [self._loss(one, batch.target, batch.weights) for one in outputs]
-        losses = np.array(torch.stack(found).tolist()) if found else np.empty(0)
+        count = self.workers.count
+        lengths = [len(picks[v::count]) for v in range(count)]
+        shares = self.workers.each(lambda v: self._losses(picks[v::count], batch), lengths)
+        losses = np.empty(len(picks))
+        for v, share in enumerate(shares):
+            losses[v::count] = share.tolist()
         if not np.isfinite(losses).all():
             raise DivergedError
         return losses
+
+    def _losses(self, picks: np.ndarray, batch: Batch) -> Tensor:
+        with torch.no_grad():
+            outputs = self._supernet.each(batch.inputs, picks.tolist())
+            found = [self._loss(one, batch.target, batch.weights) for one in outputs]
+        return torch.stack(found) if found else torch.empty(0)
 
     def remembering(self) -> AbstractContextManager[None]:
         """Inside, `score` computes once what gates leave as it was on the same batch."""
@@ -166,18 +184,40 @@ class Probe:
 
     def held_out_loss(self, picks: np.ndarray) -> float:
         """The one-shot loss of one architecture [decisions] on the whole validation part."""
-        self.passes += self.evaluation_passes
-        gates = one_path(picks.tolist())
-        total = torch.zeros((), dtype=torch.float64)
-        with torch.no_grad():
-            at_once = rows_at_once(self._held.inputs)
-            for start in range(0, len(self._held), at_once):
-                rows = self._held.slice(start, start + at_once)
-                loss = self._loss(self._supernet(rows.inputs, gates), rows.target, rows.weights)
-                total += loss.double().cpu() * len(rows)
-        if not torch.isfinite(total):
+        return float(self.held_out_losses(picks[None])[0])
+
+    def held_out_losses(self, picks: np.ndarray) -> np.ndarray:
+        """The same for each row of a pick matrix [n, decisions]: losses [n].
+
+        Networks and pieces of the part are dealt out to the workers together, like cards.
+        """
+        self.passes += self.evaluation_passes * len(picks)
+        at_once = rows_at_once(self._held.inputs)
+        starts = range(0, len(self._held), at_once)
+        jobs = [(gates, s) for gates in map(one_path, picks.tolist()) for s in starts]
+        count = self.workers.count
+
+        def work(v: int) -> Tensor:
+            found = [self._piece(gates, start, start + at_once) for gates, start in jobs[v::count]]
+            return torch.stack(found) if found else torch.empty(0, dtype=torch.float64)
+
+        lengths = [len(jobs[v::count]) for v in range(count)]
+        pieces = np.empty(len(jobs))
+        for v, share in enumerate(self.workers.each(work, lengths)):
+            pieces[v::count] = share.tolist()
+        # One after the other, as they are in the part, and not in numpy's order.
+        rows = pieces.reshape(len(picks), len(starts)).tolist()
+        totals = np.array([functools.reduce(operator.add, row, 0.0) for row in rows])
+        if not np.isfinite(totals).all():
             raise DivergedError
-        return float(total) / len(self._held)
+        return totals / len(self._held)
+
+    def _piece(self, gates: Gates, start: int, stop: int) -> Tensor:
+        """The sum of the losses of some rows of the validation part, in double precision."""
+        with torch.no_grad():
+            rows = self._held.slice(start, stop)
+            loss = self._loss(self._supernet(rows.inputs, gates), rows.target, rows.weights)
+            return loss.double().cpu() * len(rows)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the batches stand, and the count of passes."""
