@@ -39,8 +39,8 @@ class WorkersError(MeritNASError):
 
     def __init__(self, what: str) -> None:
         super().__init__(
-            f"{what}; all processes of the search were ended; continue the run with "
-            "meritnas search --resume RUN"
+            f"{what}; all processes of the search were ended: continue it with --resume RUN, or "
+            "start it again"
         )
 
 

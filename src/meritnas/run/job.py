@@ -28,7 +28,7 @@ from meritnas.prepare.memory import check_networks
 from meritnas.prepare.preparation import Preparation, prepare, prepare_again
 from meritnas.prepare.settle import check_device, usual_epochs
 from meritnas.prepare.typed_fields import check_types
-from meritnas.run.local_ranks import LocalRanks
+from meritnas.run.local_ranks import LocalRanks, ranks_here
 from meritnas.run.summary import result_of_race
 from meritnas.run.timed_race import planned_race, seconds_left
 from meritnas.settings.settings import SearchSettings
@@ -147,7 +147,8 @@ class Job:
         """
         asked = self.settings, self.ground, self.bundle
         begun = time.perf_counter()
-        with LocalRanks(self.settings, partial(time_steps, seconds, *asked)) as ranks:
+        task = partial(time_steps, seconds, *asked)
+        with LocalRanks(ranks_here(self.settings), self.settings.threads, task) as ranks:
             starting = time.perf_counter() - begun if ranks.size > 1 else 0.0
             return weight_steps_within(seconds - 2 * starting, *asked, ranks)
 
@@ -373,7 +374,7 @@ def _choose(job: Job, store: RunStore, listen: Listener, running: Search) -> Non
     settings, ground = job.settings, job.ground
     task = partial(help_search, settings, ground, job.bundle, running.plan, running.state_dict())
     begun = time.perf_counter()
-    with LocalRanks(settings, task) as ranks:
+    with LocalRanks(ranks_here(settings), settings.threads, task) as ranks:
         if ranks.size > 1:
             running.seconds += time.perf_counter() - begun
         running.join(ranks)

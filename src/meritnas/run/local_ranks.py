@@ -12,12 +12,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import IO
 
 from meritnas.errors import UsageError, WorkersError
 from meritnas.settings.settings import SearchSettings
-from meritnas.workers.torch_workers import TorchWorkers, opened_store
+from meritnas.workers.torch_workers import PATIENCE, TorchWorkers, opened_store
 from meritnas.workers.workers import ONE, Workers
 
 Task = Callable[[Workers], object]
@@ -32,8 +33,8 @@ _BEGIN = (
 _LAST_WORDS = 5.0
 """Seconds that a process whose connection is broken has to end."""
 
-_LAST_STEPS = 60.0
-"""Seconds that processes have to end after the last exchange."""
+_LAST_MOMENT = 5.0
+"""Seconds that processes have to end by themselves when they are not needed any more."""
 
 
 def ranks_here(settings: SearchSettings) -> int:
@@ -62,14 +63,17 @@ class LocalRanks:
     themselves where this process is killed, as their standard input ends with it.
 
     Args:
-        settings: the search's.
-        task: what they do.
+        size: how many processes there are, this one included.
+        threads: of each of them.
+        task: what the others do.
+        patience: seconds that each waits for the others in one exchange.
     """
 
-    def __init__(self, settings: SearchSettings, task: Task) -> None:
-        self._size = ranks_here(settings)
-        self._threads = settings.threads
+    def __init__(self, size: int, threads: int, task: Task, patience: float = PATIENCE) -> None:
+        self._size = size
+        self._threads = threads
         self._task = task
+        self._patience = patience
         self._processes: list[subprocess.Popen[bytes]] = []
         self._said: list[IO[bytes]] = []
 
@@ -84,7 +88,7 @@ class LocalRanks:
                 self._start(rank, port)
             for process in self._processes:
                 _hand_over(process, task)
-            return TorchWorkers(0, self._size, store, self._watch)
+            return TorchWorkers(0, self._size, store, self._watch, self._patience)
         except BaseException:
             self._end(0.0)
             raise
@@ -96,12 +100,12 @@ class LocalRanks:
         trace: TracebackType | None,
     ) -> None:
         """End them."""
-        self._end(_LAST_STEPS if error is None else 0.0)
+        self._end(_LAST_MOMENT if error is None else 0.0)
 
     def _start(self, rank: int, port: int) -> None:
         said = tempfile.TemporaryFile()  # noqa: SIM115 (open for as long as the process is)
         self._said.append(said)
-        words = [sys.executable, "-c", _BEGIN, json.dumps(sys.path)]
+        words = [sys.executable, "-c", _BEGIN, json.dumps([str(place) for place in sys.path])]
         words += [str(number) for number in (rank, self._size, port, self._threads)]
         threads = str(self._threads)
         self._processes.append(
@@ -126,37 +130,36 @@ class LocalRanks:
             time.sleep(0.02)
 
     def _why(self, rank: int) -> str:
-        """A rank's last line, or how it ended."""
+        """How a rank has ended: a signal, or its last line."""
+        code = self._processes[rank - 1].returncode
+        if code < 0:
+            hint = ", perhaps for lack of memory" if -code == signal.SIGKILL else ""
+            return f"it was killed by {signal.Signals(-code).name}{hint}"
         said = self._said[rank - 1]
         said.seek(0)
         lines = said.read().decode(errors="replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        if last:
-            return last
-        code = self._processes[rank - 1].returncode
-        if code >= 0:
-            return f"exit code {code}"
-        name = signal.Signals(-code).name
-        hint = ", perhaps for lack of memory" if -code == signal.SIGKILL else ""
-        return f"it was ended by {name}{hint}"
+        return last or f"exit code {code}"
 
     def _end(self, patience: float) -> None:
+        """End all; those that do not end by themselves in time are killed."""
         until = time.monotonic() + patience
-        for process in self._processes:
-            try:
-                process.wait(max(0.0, until - time.monotonic()))
-            except subprocess.TimeoutExpired:
+        try:
+            for process in self._processes:
+                assert process.stdin is not None
+                with suppress(OSError):  # it has ended, and not read all that was written
+                    process.stdin.close()
+            for process in self._processes:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(max(0.0, until - time.monotonic()))
+        finally:  # by a second Ctrl-C as well
+            for process in self._processes:
                 process.kill()
-            finally:
-                if process.poll() is None:  # a second Ctrl-C
-                    process.kill()
-        for process in self._processes:
-            process.wait()
-            if process.stdin is not None:
-                process.stdin.close()
-        for said in self._said:
-            said.close()
-        self._processes, self._said = [], []
+            for process in self._processes:
+                process.wait()
+            for said in self._said:
+                said.close()
+            self._processes, self._said = [], []
 
 
 def _pickled(task: Task) -> bytes:
@@ -172,9 +175,7 @@ def _pickled(task: Task) -> bytes:
 def _hand_over(process: subprocess.Popen[bytes], task: bytes) -> None:
     """The pipe stays open: a rank ends when it is closed."""
     assert process.stdin is not None
-    try:
+    with suppress(BrokenPipeError):  # whoever waits for it will see that it has ended, and say why
         process.stdin.write(struct.pack("<Q", len(task)))
         process.stdin.write(task)
         process.stdin.flush()
-    except BrokenPipeError:
-        pass  # whoever waits for it will see that it has ended, and say why

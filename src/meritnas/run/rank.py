@@ -26,7 +26,8 @@ def main() -> None:
         what = str(error).splitlines()
         print(f"{type(error).__name__}: {what[0] if what else ''}", file=sys.stderr, flush=True)
         os._exit(FAILED)
-    os._exit(0)  # nothing is left to be done, and the thread still waits
+    # The first rank may still read what this one has sent: it says when all is over.
+    threading.Event().wait()
 
 
 def _work(task: bytes, rank: int, size: int, port: int, threads: int) -> None:

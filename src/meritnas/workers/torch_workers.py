@@ -19,7 +19,7 @@ Store: TypeAlias = Any
 """A `torch.distributed.Store`."""
 
 LOOPBACK = "127.0.0.1"
-_PATIENCE = 300.0
+PATIENCE = 300.0
 """Seconds that a rank waits for the others in one exchange."""
 
 _MEETING = 120.0
@@ -80,7 +80,7 @@ class TorchWorkers:
         size: int,
         store: Store,
         watch: Watch = _nobody,
-        patience: float = _PATIENCE,
+        patience: float = PATIENCE,
     ) -> None:
         self._rank, self._size = rank, size
         self._watch = watch
