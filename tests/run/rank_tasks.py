@@ -114,3 +114,26 @@ def silent(ranks: Workers) -> None:
 def apart(ranks: Workers) -> None:
     """Numbers of another length: the ranks do not do the same."""
     ranks.gather(torch.zeros(3), [3, 3])
+
+
+def own_tables(inputs: Any, outputs: int, *, layers: int = 1) -> Any:
+    """A space of a user's own."""
+    from meritnas import tabular_space
+
+    return tabular_space(inputs, outputs, layers, (2, 4))
+
+
+def own_with_statistics(inputs: Any, outputs: int) -> Any:
+    """The same with a norm in its supernet that keeps running statistics."""
+    from torch import nn
+
+    from meritnas.families.tabular.family import TabularSpace
+
+    class Normed(TabularSpace):
+        def supernet(self, seed: int, *more: Any) -> Any:
+            found = super().supernet(seed, *more)
+            found.norm = nn.BatchNorm1d(4)
+            return found
+
+    made = own_tables(inputs, outputs)
+    return Normed(**{name: getattr(made, name) for name in made.__dataclass_fields__})

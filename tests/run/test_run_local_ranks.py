@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,10 @@ import pytest
 import rank_tasks
 import torch
 
-from meritnas import TableReading, Tabnas, Tabular
+from meritnas import TableReading, Tabnas, Tabular, Training
+from meritnas.engine.loop import Search
 from meritnas.errors import UsageError, WorkersError
+from meritnas.families.catalogue import space_spec
 from meritnas.run import local_ranks
 from meritnas.run.begin import begin
 from meritnas.run.local_ranks import LocalRanks, ranks_here
@@ -150,3 +154,32 @@ def test_there_are_as_many_processes_as_cores_and_workers_allow(
         *(Tabular(), Tabnas(), TableReading()), workers=workers, threads=threads, device=device
     )
     assert ranks_here(settings) == size
+
+
+def test_a_space_of_ones_own_can_be_given_to_other_processes() -> None:
+    spec = space_spec("rank_tasks:own_tables", {"layers": 2})
+    assert pickle.loads(pickle.dumps(spec)) == spec
+    job, _ = begin("wine", None, Request(space=spec, epochs=1, workers=2))
+    back = pickle.loads(pickle.dumps((job.settings, job.ground)))
+    assert back[0] == job.settings
+    assert back[1].searched.space == job.ground.searched.space
+
+
+def test_norms_that_keep_statistics_have_one_worker() -> None:
+    request = Request(space="rank_tasks:own_with_statistics", epochs=1, workers=2)
+    job, _ = begin("wine", None, request)
+    with pytest.raises(UsageError, match=r"running statistics, as norm does: .* track_running_st"):
+        job.planned_search()
+
+
+def test_an_epoch_is_a_pass_over_the_data_however_many_workers_there_are() -> None:
+    def search(workers: int) -> Search:
+        space = Tabular(layers=1, widths=(4, 8))
+        training = Training(batch_size=16)
+        asked = Request(space=space, strategy="random", epochs=6, workers=workers)
+        return begin("wine", None, replace(asked, training=training))[0].planned_search()[0]
+
+    one, three = search(1), search(3)
+    assert three.plan.weight_steps == -(-one.plan.weight_steps // 3)
+    assert three.probe.epoch_steps == one.probe.epoch_steps // 3
+    assert abs(three.plan.frozen - one.plan.frozen) <= 1

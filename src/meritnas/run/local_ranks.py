@@ -28,7 +28,10 @@ _BEGIN = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from meritnas.run.rank import main; main()"
 )
-"""With the same modules in reach as here, and without running the user's script again."""
+"""With the same modules in reach as here, and without running the user's script again.
+
+Python is told not to look into the current folder (`-P`) before it knows these places.
+"""
 
 _LAST_WORDS = 5.0
 """Seconds that a process whose connection is broken has to end."""
@@ -105,7 +108,7 @@ class LocalRanks:
     def _start(self, rank: int, port: int) -> None:
         said = tempfile.TemporaryFile()  # noqa: SIM115 (open for as long as the process is)
         self._said.append(said)
-        words = [sys.executable, "-c", _BEGIN, json.dumps([str(place) for place in sys.path])]
+        words = [sys.executable, "-P", "-c", _BEGIN, json.dumps([str(place) for place in sys.path])]
         words += [str(number) for number in (rank, self._size, port, self._threads)]
         threads = str(self._threads)
         self._processes.append(
