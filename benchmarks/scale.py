@@ -46,6 +46,7 @@ CLASSES = 10
 def space_and_rows(work: str, quick: bool) -> tuple[Family, torch.Tensor, int]:
     """The networks, rows that they read, and how many make a batch."""
     generator = torch.Generator().manual_seed(0)
+    family: Family
     if work == "cells":
         size, channels, batch = (8, 4, 8) if quick else (24, 16, 64)
         images = torch.randn(4 * batch, 3, size, size, generator=generator)
