@@ -70,6 +70,7 @@ def search(
     training: Training | None = None,
     retraining: Retraining | None = None,
     seed: int = 0,
+    workers: int = 1,
     out: str | Path | None = None,
     run: RunOptions | None = None,
     listen: Listener = nobody,
@@ -107,6 +108,8 @@ def search(
         training: how weights are trained.
         retraining: how networks are trained alone, after the search.
         seed: same seed, same machine, same threads: same result.
+        workers: how many networks the search trains at a time, each on a batch of its own, in a
+            process each where there are cores; another number, another result.
         out: the run's folder; None for a new one under `runs`.
         run: device and threads.
         listen: called with every event.
@@ -121,6 +124,7 @@ def search(
         minutes=minutes,
         pareto=pareto,
         seed=seed,
+        workers=workers,
         limits=Limits(
             max_params,
             max_flops,
