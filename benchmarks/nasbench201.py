@@ -122,7 +122,7 @@ def make_search(
         weight_decay=5e-4,
         decay="gradient",
         nesterov=True,
-        clip=5.0,
+        clip=1.0,  # AdvantageNAS, appendix D
         dropout=0.0,
         averaging=0.0,
         augment=augment,

@@ -38,9 +38,9 @@ from meritnas.training.train import Trained, outputs_of, train_child
 from scoreboard import Target, arguments, finish, show
 
 STRATEGIES = "tabnas,reinforce,abs-reward,mnasnet,mnasnet-max,random,evolution,bayesian"
-OPTIONS: dict[str, dict[str, str]] = {
-    # The baseline that knows no limit until its final choice.
-    "reinforce": {"sampling": "unrestricted", "weight_draws": "policy"}
+OPTIONS: dict[str, dict[str, str | int]] = {
+    # The baseline that knows no limit until its final choice; as many draws a move as TabNAS has.
+    "reinforce": {"sampling": "unrestricted", "weight_draws": "policy", "samples": 8}
 }
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ from PIL import Image
 import meritnas
 from flat_search import search, train
 from meritnas import DataError, UsageError, darts_space, nasbench201_space
+from meritnas.families.nasbench201.child import CellNetwork
 from meritnas.families.presets.images import image_recipe
+from meritnas.prediction.predictor import load_predictor
 from meritnas.settings.recipe import TrainRecipe
+from meritnas.store.run_store import RunStore
 
 TINY: dict[str, Any] = {
     "channels": 4,
@@ -168,6 +172,45 @@ def test_a_space_of_ones_own(tmp_path: Path, space: str) -> None:
     with pytest.raises(UsageError, match="does not fit the data, which need"):
         search(arrays(), space=wrong, out=tmp_path / "wrong", **LENGTH)
     assert not (tmp_path / "wrong").exists()
+
+
+def test_costs_as_the_benchmark_counts_have_limits_too(tmp_path: Path) -> None:
+    limits = {"max_params_paper": 9_000, "max_flops_paper": 90_000}
+    result = search(arrays(), out=tmp_path / "run", **limits, **TINY)
+    kept = {"params-paper": 9_000, "flops-paper": 90_000}
+    assert result.summary["limits"] == kept
+    assert all(result.summary["costs"][name] <= most for name, most in kept.items())
+    darts = {**TINY, "cells": 3, "supernet_cells": 3, "max_flops_paper": 9}
+    with pytest.raises(UsageError, match="'darts' has no limit on flops-paper; for images limit"):
+        search(arrays(), space="darts", out=tmp_path / "none", **darts)
+
+
+def test_a_cell_with_dead_operations_costs_what_is_built(
+    found: meritnas.SearchResult, tmp_path: Path
+) -> None:
+    """It keeps a limit that its live part keeps, is explained, and weights of 0.1 still fit it."""
+    run = tmp_path / "run"
+    shutil.copytree(found.run, run)
+    space = nasbench201_space(3, 4, 1, image=(1, 8, 8))
+    dead = "|nor_conv_3x3~0|+|nor_conv_3x3~0|nor_conv_3x3~1|+|nor_conv_1x1~0|nor_conv_1x1~1|none~2|"
+    assert space.cost(dead) <= 9_000 < space.cost(dead, "params-paper")
+    again = meritnas.retrain(run, data=arrays(), architecture=dead, epochs=1, seeds=1)
+    assert str(again.architecture) == dead
+    assert again.summary["params"] == space.cost(dead)
+    assert again.summary["costs"]["params-paper"] == space.cost(dead, "params-paper")
+    explained = meritnas.explain(run, data=arrays())
+    assert explained.architecture == dead
+    assert [part.decision for part in explained.parts] == ["edge1<-0", "edge3<-0", "edge3<-1"]
+    images = arrays()[0][:5]
+    expected = again.predict(images)
+    whole = CellNetwork(space.parse(dead).options, **space._sizes()).state_dict()
+    store = RunStore.open(run)
+    weights, about = store.read_weights("model.safetensors")
+    with RunStore.take(run) as store:
+        store.write_weights("model.safetensors", {**whole, **weights}, about)
+    kept = load_predictor(run)
+    assert (kept.predict(images) == expected).all()
+    assert set(kept.module.state_dict()) == set(weights) < set(whole)
 
 
 def test_what_is_not_given_comes_from_the_preset(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("plugins", "store"),
     ("settings",),
     ("data",),
-    ("space",),
+    ("space", "workers"),
     ("supernet",),
     ("cost",),
     ("families",),

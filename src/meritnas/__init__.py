@@ -6,6 +6,7 @@ of settings: `Tabular(layers=2)`, `Shapley(permutations=20)`, `Training(batch_si
 The packages, each of which may import those before it (tests/test_layers.py checks that):
 
     settings, data         what users decide, and what they bring
+    workers                who computes a share of what
     space, supernet, cost  decisions, shared weights, what architectures cost and which fit
     families               kinds of networks: tables, images, texts, modalities
     policy, credit         how likely options are, and what they are worth

@@ -58,6 +58,8 @@ def search(
     max_flops: int | None = None,
     max_size_kb: float | None = None,
     max_latency_ms: float | None = None,
+    max_params_paper: int | None = None,
+    max_flops_paper: int | None = None,
     space: Space | None = None,
     strategy: str | StrategySpec | None = None,
     preset: Literal["quick", "paper"] | None = None,
@@ -68,6 +70,7 @@ def search(
     training: Training | None = None,
     retraining: Retraining | None = None,
     seed: int = 0,
+    workers: int = 1,
     out: str | Path | None = None,
     run: RunOptions | None = None,
     listen: Listener = nobody,
@@ -88,6 +91,10 @@ def search(
         max_size_kb: the most kilobytes (of 1,000 bytes) its file of weights may have (tables).
         max_latency_ms: the most milliseconds a row may take here, as the sum over layers that
             are timed before the search (tables).
+        max_params_paper: the most parameters as the space's paper counts: without embeddings
+            (tables), with dead operations (the space "nasbench201").
+        max_flops_paper: the most multiply-adds as the space's paper counts: with dead operations
+            (the space "nasbench201").
         space: one of `meritnas list spaces`, a spec with its options such as `Darts(cells=8)`, or
             a `tabular_space(...)` and the like whose inputs and outputs fit the data.
         strategy: one of `meritnas list strategies`, or a spec such as `Shapley(permutations=20)`.
@@ -101,6 +108,8 @@ def search(
         training: how weights are trained.
         retraining: how networks are trained alone, after the search.
         seed: same seed, same machine, same threads: same result.
+        workers: how many networks the search trains at a time, each on a batch of its own, in a
+            process each where there are cores; another number, another result.
         out: the run's folder; None for a new one under `runs`.
         run: device and threads.
         listen: called with every event.
@@ -115,7 +124,15 @@ def search(
         minutes=minutes,
         pareto=pareto,
         seed=seed,
-        limits=Limits(max_params, max_flops, max_size_kb, max_latency_ms),
+        workers=workers,
+        limits=Limits(
+            max_params,
+            max_flops,
+            max_size_kb,
+            max_latency_ms,
+            max_params_paper,
+            max_flops_paper,
+        ),
         reading=reading,
         training=Training() if training is None else training,
         retraining=Retraining() if retraining is None else retraining,
@@ -213,7 +230,7 @@ def _asked_race(
         chosen = family.parse(favourites_of(store)[0])
     else:
         chosen = given_architecture(family, architecture)
-    if not job.ground.feasible.admits(chosen):
+    if not family.fits(chosen, job.settings.limits):
         costs = ", ".join(f"{n} {family.cost(chosen, n):,}" for n in job.settings.limits)
         raise UsageError(
             f"{chosen} breaks the run's limits ({costs}; limits "

@@ -34,6 +34,16 @@ class DivergedError(MeritNASError):
         )
 
 
+class WorkersError(MeritNASError):
+    """A process that computes for a search has ended or does not answer."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what}; all processes of the search were ended: continue it with --resume RUN, or "
+            "start it again"
+        )
+
+
 class UsageError(MeritNASError, ValueError):
     """Arguments contradict each other or name something that does not exist."""
 

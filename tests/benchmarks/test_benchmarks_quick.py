@@ -37,6 +37,7 @@ ARGUMENTS = {
     "credit_fidelity": [*CIFAR, "--seeds", "0", "--figure", "fidelity.png"],
     "recurrent_search": ["book.txt", "--figure", "cells.png"],
     "recurrent_speed": [],
+    "scale": [],
     "shapley_ablation": [*CIFAR, "--seeds", "0", "--data", "images.npz"],
     "shapley_speed": [],
     "shapley_variance": [],

@@ -19,6 +19,7 @@ import pytest
 
 from meritnas.cli.main import main
 from meritnas.engine import loop
+from meritnas.run import local_ranks
 
 SHORT = ("--epochs", "2", "--retrain-epochs", "2", "--retrain-seeds", "1", "--widths", "4,8,16")
 
@@ -67,7 +68,8 @@ class Forked:
     """A command in a process of its own, forked from one that has torch loaded.
 
     It makes checkpoints after every step, so that a kill finds one without waiting; a log that
-    grows larger than they are; and hears Ctrl-C even where the tests run in the background. Its
+    grows larger than they are; and hears Ctrl-C even where the tests run in the background. It
+    has two cores, whatever this machine has. Its
     disk is full as soon as a file grows beyond `full_disk_at` bytes (0 for never).
     """
 
@@ -86,6 +88,11 @@ class Forked:
     @property
     def returncode(self) -> int | None:
         return self._process.exitcode
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
 
     def poll(self) -> int | None:
         """The exit code, or None while it runs."""
@@ -119,6 +126,7 @@ def _run(given: list[str], full_disk_at: int, out: Connection, err: Connection) 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     loop._SECONDS_BETWEEN_CHECKPOINTS = 0.0
     loop._EVENTS_A_SEARCH = EVENTS
+    local_ranks.cores = lambda: 2
     if full_disk_at:
         resource.setrlimit(resource.RLIMIT_FSIZE, (full_disk_at,) * 2)
     main(given)

@@ -173,7 +173,7 @@ def every_pass_is_counted(name: str, options: Options, folder: Path) -> None:
     search, _ = new_search(settings_of(name, options))
     probe = search.probe
     losses, held_out, gradients = probe.losses, probe.held_out_loss, probe.gradients
-    score = probe.score
+    score, loss_under = probe.score, probe.loss_under
     asked = []
 
     def watched_losses(picks: np.ndarray, batch: Any) -> np.ndarray:
@@ -192,6 +192,11 @@ def every_pass_is_counted(name: str, options: Options, folder: Path) -> None:
         asked.append(1)
         return score(*arguments)
 
+    def watched_loss_under(*arguments: Any) -> float:
+        asked.append(1)
+        return loss_under(*arguments)
+
+    probe.loss_under = watched_loss_under  # type: ignore[method-assign]
     probe.gradients = watched_gradients  # type: ignore[method-assign]
     probe.losses = watched_losses  # type: ignore[method-assign]
     probe.held_out_loss = watched_held_out  # type: ignore[method-assign]

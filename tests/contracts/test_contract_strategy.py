@@ -18,14 +18,18 @@ VARIANTS: tuple[tuple[str, Options], ...] = (
     ("reinforce", {"samples": 1, "policy_rate": 0.05, "weight_draws": "policy"}),
     ("reinforce", {"sampling": "unrestricted", "final": "process-best"}),
     ("advantage", {"samples": 2, "final": "process-best"}),
+    ("advantage", {"credit": "exact"}),
+    ("advantage", {"credit": "gradient"}),
     ("parsec", {"form": "code", "samples": 3}),
     ("gdas", {"final": "process-best", "policy_rate": 0.5}),
     ("evolution", {"population": 6, "tournament": 2}),
     ("shapley", {"estimator": "regression", "permutations": 2}),
     ("shapley", {"variant": "released", "permutations": 2, "judged_rows": 16}),
+    ("shapley", {"game": "path", "judged_paths": 40}),
     ("manas", {"judged_by": "error", "baseline": "average", "final": "draw"}),
-    ("manas", {"policy_rate": 0.2, "exploration": 0.3}),
+    ("manas", {"policy_rate": 0.2, "exploration": 0.3, "pooling": "none"}),
     ("manas-ls", {"samples": 10, "memory": 0.5}),
+    ("manas-ls", {"interactions": "pairs"}),
 )
 
 

@@ -159,7 +159,11 @@ def test_a_step_takes_as_many_passes_as_the_page_says(name: str) -> None:
         return
     for step in range(STEPS):
         search.strategy.update(search.probe, joint(step))
-    assert search.probe.passes == STEPS * int(learning.split()[0])
+    passes = STEPS * int(learning.split()[0])
+    if "a few forward" in learning:
+        assert passes < search.probe.passes < 3 * passes
+    else:
+        assert search.probe.passes == passes
 
 
 @pytest.mark.parametrize("name", ON_TABLES)

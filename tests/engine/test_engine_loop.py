@@ -135,9 +135,9 @@ def test_the_rate_falls_along_a_cosine_over_the_weight_steps(tmp_path: Path) -> 
     step = search.optimizer.step
     rates: list[float] = []
 
-    def watched(leaves: Any, grads: Any, rate: float) -> None:
+    def watched(leaves: Any, grads: Any, rate: float, parts: Any) -> None:
         rates.append(rate)
-        step(leaves, grads, rate)
+        step(leaves, grads, rate, parts)
 
     search.optimizer.step = watched  # type: ignore[method-assign]
     run_search(search, RunStore.create(tmp_path / "run", {}), listen_to_nothing)

@@ -41,20 +41,11 @@ def explained(run: Path, text: str) -> meritnas.NetworkExplanation:
     return meritnas.explain(run)
 
 
-def test_edges_that_are_none_are_no_parts(cells: Path) -> None:
-    found = explained(cells, DEAD)
-    assert [(part.decision, part.option) for part in found.parts] == [
-        ("edge1<-0", "nor_conv_3x3"),
-        ("edge2<-0", "nor_conv_1x1"),
-        ("edge3<-0", "skip_connect"),
-    ]
-    assert len(found.interactions) == 3
-
-
-def test_what_changes_nothing_is_worth_exactly_nothing(cells: Path) -> None:
+def test_edges_that_are_none_or_dead_are_no_parts(cells: Path) -> None:
     found = explained(cells, DEAD)  # nothing reads the nodes 1 and 2
-    assert [(part.value, part.low, part.high) for part in found.parts[:2]] == [(0.0,) * 3] * 2
-    assert [pair.value for pair in found.interactions] == [0.0] * 3
+    assert [(part.decision, part.option) for part in found.parts] == [("edge3<-0", "skip_connect")]
+    assert found.interactions == ()
+    assert found.architecture == DEAD
 
 
 def test_rounding_is_told_from_small_values(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+
 from meritnas.families.darts.family import darts_space
-from meritnas.families.drawing import drawing_lines
+from meritnas.families.drawing import DEAD, drawing_from_json, drawing_lines
 from meritnas.families.fusion.family import FusionSpace, fusion_space
 from meritnas.families.nasbench201.family import nasbench201_space
 from meritnas.families.recurrent.family import recurrent_space
@@ -43,10 +46,27 @@ def test_a_cell_of_the_benchmark_leaves_out_edges_that_are_none() -> None:
     assert cell.title == "cell; node 3 is its output"
     assert drawing_lines(cell) == [
         "node 0 (comes in)",
-        "node 1 = nor_conv_3x3(node 0)",
-        "node 2 = skip_connect(node 1)",
+        "node 1 = nor_conv_3x3(node 0) [dead]",
+        "node 2 = skip_connect(node 1) [dead]",
         "node 3 = 0",
+        DEAD,
     ]
+
+
+def test_dead_edges_of_a_cell_are_marked_and_lead_back_from_json() -> None:
+    text = "|avg_pool_3x3~0|+|none~0|nor_conv_3x3~1|+|skip_connect~0|avg_pool_3x3~1|none~2|"
+    (cell,) = nasbench201_space().drawings(text)
+    assert cell.dead == (("node 1", "node 2"),)
+    assert drawing_lines(cell)[1:] == [
+        "node 1 = avg_pool_3x3(node 0)",
+        "node 2 = nor_conv_3x3(node 1) [dead]",
+        "node 3 = skip_connect(node 0) + avg_pool_3x3(node 1)",
+        DEAD,
+    ]
+    assert drawing_from_json(json.loads(json.dumps(asdict(cell)))) == cell
+    (live,) = nasbench201_space().drawings(nasbench201_space().pruned(text))
+    assert live.dead == ()
+    assert "[dead]" not in "".join(drawing_lines(live))
 
 
 def test_a_genotype_is_two_cells_with_two_edges_into_every_node() -> None:

@@ -9,7 +9,8 @@ from counting_child import counted_flops, counted_params
 
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.drop_path import DropPath
-from meritnas.families.nasbench201.child import EDGES
+from meritnas.families.nasbench201.benchmark import count_flops, count_params
+from meritnas.families.nasbench201.child import EDGES, CellNetwork
 from meritnas.families.nasbench201.family import OPERATIONS, nasbench201_space
 from meritnas.supernet.gates import one_path
 
@@ -25,6 +26,10 @@ THREE, ONE, SKIP, POOL, ZERO = (
 def cell(*names: str) -> str:
     a, b, c, d, e, f = names
     return f"|{a}~0|+|{b}~0|{c}~1|+|{d}~0|{e}~1|{f}~2|"
+
+
+DEAD = cell(POOL, ZERO, THREE, SKIP, POOL, ZERO)
+"""Nothing reads node 2, so its convolution is dead."""
 
 
 def everything(options: int) -> np.ndarray:
@@ -43,7 +48,7 @@ def test_all_cells_have_the_weights_of_the_benchmarks_formula(classes: int, more
     picks = everything(5)
     threes = (picks == OPERATIONS.index(THREE)).sum(axis=1)
     ones = (picks == OPERATIONS.index(ONE)).sum(axis=1)
-    found = family.costs["params"].of(picks)
+    found = family.costs["params-paper"].of(picks)
     assert (found == 73_306 + more + 243_040 * threes + 28_000 * ones).all()
     assert len(set(found.tolist())) == 28
 
@@ -52,7 +57,7 @@ def test_all_cells_have_the_multiply_adds_of_the_benchmarks_formula() -> None:
     picks = everything(5)
     threes = (picks == OPERATIONS.index(THREE)).sum(axis=1)
     ones = (picks == OPERATIONS.index(ONE)).sum(axis=1)
-    found = nasbench201_space().costs["flops"].of(picks)
+    found = nasbench201_space().costs["flops-paper"].of(picks)
     assert (found == 7_783_050 + 35_389_440 * threes + 3_932_160 * ones).all()
 
 
@@ -60,6 +65,7 @@ def test_all_cells_have_the_multiply_adds_of_the_benchmarks_formula() -> None:
     ("text", "classes", "params"),
     [
         (cell(*[ZERO] * 6), 10, 73_306),
+        (DEAD, 10, 73_306),
         (cell(*[SKIP] * 6), 10, 73_306),
         (cell(*[POOL] * 6), 10, 73_306),
         (cell(*[ONE] * 6), 10, 241_306),
@@ -95,6 +101,106 @@ def test_costs_are_what_counting_the_child_gives(
         assert family.cost(architecture, "params") == counted_params(child)
         assert family.cost(architecture, "flops") == counted_flops(child, image)
         assert child(torch.randn(2, *image)).shape == (2, 7)
+
+
+def walked(names: tuple[str, ...]) -> list[bool]:
+    """Which edges lie on a way from node 0 to node 3, by listing all ways."""
+    ways = ((3,), (0, 4), (1, 5), (0, 2, 5))
+    there = [way for way in ways if all(names[i] != ZERO for i in way)]
+    return [any(i in way for way in there) for i in range(6)]
+
+
+def test_children_hold_no_dead_operations_and_cost_what_they_hold() -> None:
+    """All cells whose edges are `none` or not, and others; texts stay as they were written."""
+    family = nasbench201_space(3, 2, 1, image=(1, 5, 5))
+    zeros_or_not = [
+        tuple(name if k >> i & 1 else ZERO for i, name in enumerate((THREE, ONE, POOL) * 2))
+        for k in range(64)
+    ]
+    drawn = [family.random(seed).options for seed in range(40)]
+    for names in [*zeros_or_not, *drawn]:
+        architecture = family.parse(cell(*names))
+        child = family.child(architecture)
+        held = set(child.stage1cell1.edges)  # type: ignore[arg-type, union-attr]
+        assert held == {str(i) for i, live in enumerate(walked(names)) if live}
+        assert family.cost(architecture, "params") == counted_params(child)
+        assert family.cost(architecture, "flops") == counted_flops(child, family.image)
+        whole = CellNetwork(names, **family._sizes())
+        assert family.cost(architecture, "params-paper") == counted_params(whole)
+        assert architecture.text == cell(*names)
+        assert family.pruned(architecture).options == tuple(
+            name if live else ZERO for name, live in zip(names, walked(names), strict=True)
+        )
+
+
+def test_a_cell_without_its_dead_operations_says_the_same() -> None:
+    """With the same weights; a dead operation that reads an empty node only adds its norm's bias.
+
+    That bias, the same for every image, is what the children here do without.
+    """
+    family = nasbench201_space(3, 2, 1, image=(1, 5, 5))
+    images = torch.randn(4, 1, 5, 5, generator=torch.Generator().manual_seed(0))
+    unread = cell(THREE, SKIP, ONE, ONE, ZERO, ZERO)
+    empty = cell(ZERO, ZERO, THREE, ONE, THREE, THREE)
+    for text, constant in ((DEAD, False), (unread, False), (empty, True)):
+        whole = CellNetwork(family.parse(text).options, **family._sizes())
+        torch.manual_seed(0)
+        for param in whole.parameters():
+            torch.nn.init.normal_(param, 0.5)
+        child = family.child(text)
+        child.load_state_dict(family.own_weights(text, whole.state_dict()))
+        same = torch.allclose(child(images), whole(images), atol=1e-5)
+        assert same is not constant
+        for name, param in whole.named_parameters():
+            if constant and name not in child.state_dict():
+                torch.nn.init.zeros_(param)
+        torch.testing.assert_close(child(images), whole(images))
+
+
+def test_a_limit_buys_nothing_dead() -> None:
+    """Of all cells the ones within a limit are those whose every operation matters, exactly."""
+    family = nasbench201_space()
+    picks = everything(5)
+    names = [tuple(OPERATIONS[k] for k in row) for row in picks]
+    live = np.array([walked(row) == [name != ZERO for name in row] for row in names])
+    seen = np.array([any(walked(row)) for row in names])
+    params = family.costs["params-paper"].of(picks)
+    for limit in (73_306, 150_000, 400_000, 2_000_000):
+        for space in (family, family.useful):
+            feasible = space.feasible(max_params=limit)
+            assert feasible.count() == (live & seen & (params <= limit)).sum()
+            for one in feasible.sample([np.zeros(5)] * 6, 20, 0):
+                assert space.cost(one) == counted_params(family.child(one)) <= limit
+        counted = family.feasible(max_params_paper=limit)
+        assert counted.count() == (params <= limit).sum()
+        assert family.useful.feasible(max_params_paper=limit).count() == feasible.count()
+    flops = family.costs["flops-paper"].of(picks)
+    limit = 80_000_000
+    assert family.feasible(max_flops=limit).count() == (live & seen & (flops <= limit)).sum()
+    assert family.feasible(max_flops_paper=limit).count() == (flops <= limit).sum()
+    assert family.fits(DEAD, {"params": 73_306})
+    assert not family.fits(DEAD, {"params": 73_306, "params-paper": 316_345})
+
+
+def test_counts_of_the_paper_are_those_of_the_table() -> None:
+    family = nasbench201_space()
+    for seed in range(50):
+        text = family.random(seed).text
+        assert family.cost(text, "params-paper") == count_params(text)
+        assert family.cost(text, "flops-paper") == count_flops(text)
+
+
+def test_every_live_cell_is_written_once() -> None:
+    """A cell that a way leads through is, without its dead part, one of those that are searched."""
+    family = nasbench201_space(3, 2, 1, image=(1, 5, 5))
+    searched = family.useful.space
+    found = set()
+    for picks in everything(5):
+        architecture = family.space.architecture(picks)
+        if family.sees(architecture):
+            found.add(family.pruned(architecture))
+    assert len(found) == searched.count() == 9_444
+    assert all(searched.picks(one) for one in found)
 
 
 @pytest.mark.parametrize("image", [(1, 8, 8), (3, 7, 9), (3, 28, 28), (1, 30, 30), (3, 4, 4)])

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
 from meritnas import recurrent_space
+from meritnas.credit.advantage import Advantage
 from meritnas.errors import SpaceError, UsageError
-from meritnas.supernet.gates import one_path
+from meritnas.space.decision import ZERO
+from meritnas.supernet.gates import Gate, one_path, tracked
 
 ALL = "|tanh~0|+|relu~0|sigmoid~1|+|identity~0|tanh~1|relu~2|"
+ALL_ZERO = "|zero~0|+|zero~0|zero~1|+|zero~0|zero~1|zero~2|"
 
 
 def test_parameters_of_the_papers_model() -> None:
@@ -50,6 +54,65 @@ def test_a_step_is_that_of_the_papers_appendix() -> None:
     torch.testing.assert_close(after, expected)
     scores = expected @ maps["output.weight"].T + maps["output.bias"]
     torch.testing.assert_close(found[:, 0], scores)
+
+
+def test_a_gate_weighs_the_activation_and_not_the_highway() -> None:
+    """Slopes by the gates of a path are <dL/dy, c * act(W_h x)> of each edge (AdvantageNAS, eq. 7).
+
+    The authors gate the activation only; what is left of the input, x - c * x, is not chosen.
+    """
+    space = recurrent_space(6, 3, 1)
+    supernet = space.supernet(0).double()
+    words, state = torch.tensor([[4]]), torch.randn(1, 3, dtype=torch.float64)
+    target = torch.randn(1, 3, dtype=torch.float64)
+    held = {name: param.detach() for name, param in supernet.named_parameters()}
+    joined = held["words.weight"][[4]] @ held["from_words.weight"].T
+    joined = joined + state @ held["from_state.weight"].T
+    node0 = state + joined[:, :3].sigmoid() * (joined[:, 3:].tanh() - state)
+    opened = (node0 @ held["gates.0.weight"].T).sigmoid()
+    mapped = node0 @ held["maps.0.weight"].T
+    for name, act in {"tanh": mapped.tanh(), "identity": mapped, "zero": 0 * mapped}.items():
+        pick = space.space.picks(space.parse(f"|{name}~0|"))
+        gates, rows = tracked(pick, space.space.sizes)
+        rows[0].data = rows[0].data.double()
+        _, after = supernet.advance(words, gates, state=state)
+        loss = (after * target).sum()
+        slope = torch.autograd.grad(loss, rows, allow_unused=True)[0]
+        found = torch.zeros(()) if slope is None else slope[pick[0]]
+        expected = (target * opened * act).sum()
+        torch.testing.assert_close(found.double(), expected)
+
+
+def test_zero_is_an_option_that_gives_zeros() -> None:
+    """It is tagged so, adds nothing to any coalition, and equals no activation at all."""
+    for space in (recurrent_space(7, 5), recurrent_space(7, 5, 3, 1)):
+        for decision in space.space.decisions:
+            names = {option.name for option in decision.options if ZERO in option.tags}
+            assert names == {"zero"}
+        supernet = space.supernet(1)
+        words = torch.randint(7, (3, 4))
+        rng = np.random.default_rng(0)
+        rows = [torch.from_numpy(rng.dirichlet(np.ones(size))) for size in space.space.sizes]
+        zero = [k for k, option in enumerate(decision.options) if option.name == "zero"]
+        none = [k for k, option in enumerate(decision.options) if option.name == "none"]
+        for _ in range(8):
+            others = [
+                [k for k in range(len(row)) if k not in zero + none and rng.random() < 0.5]
+                for row in rows
+            ]
+            without = tuple(Gate(tuple(o), row) for o, row in zip(others, rows, strict=True))
+            with_ = tuple(Gate((*o, *zero), r) for o, r in zip(others, rows, strict=True))
+            torch.testing.assert_close(supernet(words, with_), supernet(words, without))
+            assert supernet.blocks(with_) == supernet.blocks(without)
+
+
+def test_advantage_gives_zero_the_worst_of_the_others() -> None:
+    """Appendix B: a policy that draws `zero` learns from the averages of the other activations."""
+    space = recurrent_space(7, 5)
+    credit = Advantage(space.feasible())
+    zeros = np.array(space.space.picks(space.parse(ALL_ZERO)))
+    credit._averages = [np.array([3.0, -2.0, 1.0, 5.0, 9.0]) for _ in range(6)]
+    assert credit._credited(zeros, np.full(6, 7.0)).tolist() == [-2.0] * 6
 
 
 @pytest.mark.parametrize("nodes", [1, 3])

@@ -104,5 +104,5 @@ def test_data_must_be_what_the_run_was_made_on(tmp_path: Path) -> None:
 def test_what_networks_do_not_say_cannot_be_limited(limits: Limits) -> None:
     (settings, kind, source, outline), _ = case("images")
     limited = replace(settings, limits=limits.by_cost())
-    with pytest.raises(UsageError, match=r"is for tables; for images limit params or flops"):
+    with pytest.raises(UsageError, match=r"has no limit on \w+; for images limit params or flops"):
         prepare(limited, kind, source, outline)

@@ -191,3 +191,11 @@ def test_a_device_that_is_not_here() -> None:
     check_device("cpu")
     with pytest.raises(UsageError, match="device 'abacus' cannot be used here"):
         check_device("abacus")
+
+
+@pytest.mark.parametrize("name", ["manas", "manas-coordinated-zipf"])
+def test_agents_that_learn_beside_the_weights_have_no_warm_up_unless_asked_for(name: str) -> None:
+    assert of_images(strategy=strategy_spec(name)).warmup == 0.0
+    asked = of_images(strategy=strategy_spec(name), training=Training(warmup=0.3))
+    assert asked.warmup == 0.3
+    assert of_images(strategy=strategy_spec("manas-ls")).warmup > 0.0

@@ -5,8 +5,9 @@ import re
 import pytest
 
 from meritnas.families.darts.family import darts_space
-from meritnas.families.drawing import Drawing
+from meritnas.families.drawing import DEAD, Drawing
 from meritnas.families.fusion.family import fusion_space
+from meritnas.families.nasbench201.family import nasbench201_space
 from meritnas.report.charts.lines import Series, line_chart
 from meritnas.report.charts.network import graph_picture, layers_picture
 from meritnas.report.charts.shares import share_chart
@@ -41,6 +42,17 @@ def test_a_picture_has_a_wire_for_every_edge(drawing: Drawing) -> None:
     assert picture.count('class="pill') == len(labels)
     for node in drawing.nodes:
         assert node.name in picture
+
+
+def test_dead_edges_are_dashed_and_say_why() -> None:
+    text = "|avg_pool_3x3~0|+|none~0|nor_conv_3x3~1|+|skip_connect~0|avg_pool_3x3~1|none~2|"
+    (cell,) = nasbench201_space().drawings(text)
+    picture = graph_picture(cell)
+    assert len(re.findall(r'class="wire l\d dashed"', picture)) == 1
+    assert len(re.findall(r'class="pill l\d dashed"', picture)) == 1
+    assert f"nor_conv_3x3 of node 1; {DEAD}" in picture
+    (live,) = nasbench201_space().drawings(nasbench201_space().pruned(text))
+    assert "dashed" not in graph_picture(live)
 
 
 @pytest.mark.parametrize(("layers", "least"), [(3, None), (9, 884)])

@@ -50,7 +50,7 @@ def test_every_limited_cost_has_a_row() -> None:
     rows = dict(summary_rows({**SUMMARY, "limits": limits, "costs": costs}))
     assert rows["multiply-adds"] == "3,672 of at most 3,672 (100 %)"
     assert rows["watts"] == "3 of at most 5 (60 %)"
-    assert "without embeddings" not in rows
+    assert "parameters, as papers count" not in rows
 
 
 def test_without_limits_and_spread() -> None:

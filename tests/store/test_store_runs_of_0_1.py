@@ -79,8 +79,9 @@ def test_a_lost_result_is_found_again(old: Path) -> None:
     before = kept(old, "result.json")
     (old / "result.json").unlink()
     summary = json.loads(command("search", "--resume", old, "--quiet", "--json"))
-    for name in ("architecture", "params", "costs", "limits", "race", "strategy", "space"):
+    for name in ("architecture", "params", "limits", "race", "strategy", "space"):
         assert summary[name] == before[name]
+    assert before["costs"].items() <= summary["costs"].items()  # more is counted now
     assert summary["test"] == pytest.approx(before["test"], rel=1e-4)
 
 

@@ -12,7 +12,7 @@ from meritnas.errors import UsageError
 from meritnas.space.decision import ZERO
 from meritnas.strategy.algorithms.ranked_by_shapley import RankedByShapley
 from meritnas.strategy.algorithms.shapley import ShapleyMixture
-from meritnas.strategy.algorithms.shapley_step import ShapleyStep, blocks_of
+from meritnas.strategy.algorithms.shapley_step import NewestStep, ShapleyStep, blocks_of
 from meritnas.strategy.catalogue import strategy_spec
 from meritnas.strategy.problem import Problem
 from meritnas.strategy.turns import Turns
@@ -78,6 +78,42 @@ def test_values_are_averaged_and_scaled_twice() -> None:
     still, change = step.moved(np.zeros(3), np.zeros(3))
     assert not still.any()
     assert not change.any()
+
+
+def weights_of_estimates(step: ShapleyStep, count: int) -> np.ndarray:
+    """How much of each of so many estimates, all at right angles, is in alpha, in steps."""
+    average, alpha = np.zeros(count), np.zeros(count)
+    for number in range(count):
+        average, change = step.moved(average, 7.0 * np.eye(count)[number], number + 1)
+        alpha += change
+    return alpha / step.size
+
+
+def test_the_papers_step_counts_early_estimates_most() -> None:
+    step = ShapleyStep((np.arange(3),), momentum=0.8, size=0.1)
+    assert weights_of_estimates(step, 3) == pytest.approx([2.07, 1.34, 0.70], abs=0.005)
+    even = ShapleyStep((np.arange(3),), momentum=0.0, size=0.1)
+    assert weights_of_estimates(even, 3) == pytest.approx([1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("count", [1, 3, 10])
+@pytest.mark.parametrize("momentum", [0.0, 0.5, 0.8, 0.999])
+def test_the_newest_estimates_count_most_where_that_is_asked_for(
+    momentum: float, count: int
+) -> None:
+    """An estimate that is k others old has momentum^k of the newest one's weight; they sum to t."""
+    found = weights_of_estimates(NewestStep((np.arange(count),), momentum, 0.1), count)
+    assert found.sum() == pytest.approx(count)
+    assert found[:-1] == pytest.approx(momentum * found[1:], abs=1e-9)
+
+
+def test_the_step_is_an_option_and_knows_how_many_were_before() -> None:
+    assert type(shapley().step) is ShapleyStep
+    strategy, again = shapley(weighing="newest"), shapley(weighing="newest")
+    assert type(strategy.step) is NewestStep
+    strategy.moves = 3
+    again.load_state_dict(strategy.state_dict())
+    assert again.moves == 3
 
 
 def test_the_released_code_standardises_values_once() -> None:
@@ -202,6 +238,7 @@ def test_a_short_search_makes_fewer_estimates_of_fewer_permutations(
         ({"permutations": 0}, "permutations"),
         ({"truncation": 2.0}, "truncation must lie between 0 and 1, got 2.0"),
         ({"momentum": -0.1}, "momentum must lie between 0 and 1, got -0.1"),
+        ({"weighing": "newest", "momentum": 1.0}, "weighing 'newest' has a momentum below 1, got"),
         ({"step": 0.0}, "step must be above 0 and finite, got 0.0"),
         ({"normalisation": "cell"}, "normalisation must be one of table, edge, global, zscore"),
         ({"estimator": "regression"}, "truncation goes with estimator 'permutation'"),

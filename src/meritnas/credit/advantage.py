@@ -9,21 +9,24 @@ import numpy as np
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.credit.baseline import MovingAverage
 from meritnas.credit.credit import Assigned
+from meritnas.credit.edge_advantage import ByGradient, EdgeAdvantage
 from meritnas.data.stream import Batch
 from meritnas.policy.laws import Draw
 from meritnas.policy.neighbours import fitting_options, restricted
 from meritnas.policy.policy import Policy
 from meritnas.policy.tags import silent
-from meritnas.supernet.gates import tracked
 from meritnas.supernet.probe import Probe
+
+DECAY = 0.05
+"""gamma of eq. 9, and of REINFORCE's baseline beside it (AdvantageNAS, appendix C)."""
 
 
 class Advantage:
     """Each option of a draw gets what its own output did for the reward (AdvantageNAS).
 
-    A_i = -dL/dgate_i at the drawn path (eq. 7), the first-order value of the reward minus the
-    reward with decision i's output at zero; one pass forward and back gives all of them. Without
-    a limit or a rule the gradient of decision i is A_i * (onehot_i - mu_i) (algorithm 1, line 9).
+    A_i is the reward minus the reward with decision i's output at zero (eq. 6), or the first-order
+    value of that (eq. 7), as `edge` says. Without a limit or a rule the gradient of decision i is
+    A_i * (onehot_i - mu_i) (algorithm 1, line 9).
 
     With one, draws come from p(. | V), and other picks say what decision i may be. With c_i, row i
     of the policy restricted to the options that are feasible given the other picks, and m_i, the
@@ -35,9 +38,9 @@ class Advantage:
     reward's usual gradient for what they leave; the mean is that of E[r | V] for any b. (Without a
     limit c = m = mu. A_i * (onehot_i - m_i) would be biased.)
 
-    An option that gives nothing but zeros has no output to judge; it gets the worst of the moving
-    averages of the other options' advantages (appendix B): EMA(i, j), 0 at first, moves by
-    `decay` towards A_i for the drawn option j only, after it was used.
+    An option that gives nothing but zeros has no output for eq. 7 to judge; it gets the worst of
+    the moving averages of the other options' advantages (appendix B): EMA(i, j), 0 at first, moves
+    by `decay` towards A_i for the drawn option j only, after it was used.
 
     Deviations: b is a debiased moving average of r, used before it is updated, with the same
     decay (the paper needs none); options tagged `absent` count as zeros too. As the paper prints
@@ -47,22 +50,26 @@ class Advantage:
     Args:
         feasible: the set that draws come from.
         decay: gamma of eq. 9.
+        edge: where A comes from; eq. 7 if None.
     """
 
-    def __init__(self, feasible: FeasibleSet, decay: float = 0.05) -> None:
+    def __init__(
+        self, feasible: FeasibleSet, decay: float = DECAY, edge: EdgeAdvantage | None = None
+    ) -> None:
         self._feasible = feasible
+        self._edge = edge or ByGradient(feasible.space)
         self._decay = decay
         self._silent = silent(feasible.space)
         self._baseline = MovingAverage(1.0 - decay)
         self._averages = [np.zeros(size) for size in feasible.space.sizes]
 
     def assign(self, probe: Probe, batch: Batch, drawn: Draw, policy: Policy) -> Assigned:
-        """One pass forward and back for each draw."""
-        found = [self._judge(probe, batch, picks) for picks in drawn.picks]
+        """Each draw is judged on its own."""
+        found = [self._edge.judge(probe, batch, picks) for picks in drawn.picks]
         losses = np.array([loss for loss, _ in found])
         used = [
-            self._credited(picks, slopes)
-            for picks, (_, slopes) in zip(drawn.picks, found, strict=True)
+            self._credited(picks, advantages)
+            for picks, (_, advantages) in zip(drawn.picks, found, strict=True)
         ]
         signals = self._baseline.signals((-losses).tolist())
         mu = policy.probabilities()
@@ -72,21 +79,17 @@ class Advantage:
             gradients.append(
                 advantage_gradient(picks, advantages, restricted(mu, fits), drawn.center, signal)
             )
-        for picks, (_, slopes) in zip(drawn.picks, found, strict=True):
-            self._remember(picks, -slopes)
+        for picks, (_, advantages) in zip(drawn.picks, found, strict=True):
+            self._remember(picks, advantages)
         size = float(np.mean([np.abs(advantages).mean() for advantages in used]))
         values = {"reward": float(np.mean(1.0 - losses)), "advantage": size}
         return Assigned(np.mean(gradients, axis=0), losses, values)
 
-    def _judge(self, probe: Probe, batch: Batch, picks: np.ndarray) -> tuple[float, np.ndarray]:
-        """(loss, its derivative by each gate)."""
-        gates, rows = tracked(picks.tolist(), self._feasible.space.sizes)
-        loss, gradients = probe.gradients(gates, batch, rows)
-        return loss, picked(gradients, picks)
-
-    def _credited(self, picks: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    def _credited(self, picks: np.ndarray, judged: np.ndarray) -> np.ndarray:
         """The advantages [decisions], with the substitute where an option has no output."""
-        advantages = -slopes
+        advantages = judged.copy()
+        if self._edge.judges_zeros:
+            return advantages
         for i, pick in enumerate(picks):
             if self._silent[i][pick]:
                 heard = self._averages[i][~self._silent[i]]
@@ -134,8 +137,3 @@ def advantage_gradient(
         row[pick] += advantage
         rows.append(row)
     return np.concatenate(rows)
-
-
-def picked(rows: list[Any], picks: np.ndarray) -> np.ndarray:
-    """The picked entry of each row of tensors: an array [decisions]."""
-    return np.array([row[pick].item() for row, pick in zip(rows, picks, strict=True)])

@@ -20,6 +20,9 @@ from meritnas.witness.size import Size
 from meritnas.witness.vote import rank_sums
 from meritnas.witness.witness import Witness
 
+JUDGING = "candidates"
+"""What the time after a search's last step is called beside that of its phases."""
+
 WEIGHTS: Mapping[str, float] = {one_shot.NAME: 1.0, size.NAME: 0.25}
 """How much the rank of each witness counts.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -17,18 +17,42 @@ from meritnas.data.stream import Batch
 from meritnas.engine.ladder import Rung, uniform_path
 from meritnas.engine.plan import Plan
 from meritnas.engine.record import Price, Record, Short
+from meritnas.engine.weight_gradients import mean_gradients, path_gradients
 from meritnas.families.family import seeded
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.space.architecture import Architecture
-from meritnas.store.run_store import RunStore
 from meritnas.strategy.strategy import Strategy, rng_state, set_rng_state
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.probe import Probe
 from meritnas.supernet.supernet import Supernet, module_of
 from meritnas.training.block_optimizer import BlockOptimizer
+from meritnas.workers.workers import Workers
 
 Listener = Callable[[dict[str, Any]], None]
 """Told of every event as it is recorded."""
+
+
+class Kept(Protocol):
+    """Where a search is kept: a run's folder, or nowhere."""
+
+    def append(self, event: dict[str, Any]) -> None:
+        """Add one event to the log."""
+        ...
+
+    def write_checkpoint(self, state: dict[str, Any]) -> None:
+        """Replace the checkpoint."""
+        ...
+
+
+class Unkept:
+    """Keeps nothing: of the ranks of a search only the first one writes."""
+
+    def append(self, event: dict[str, Any]) -> None:
+        """Forget it."""
+
+    def write_checkpoint(self, state: dict[str, Any]) -> None:
+        """Forget it."""
+
 
 _SECONDS_BETWEEN_CHECKPOINTS = 5.0
 _EVENTS_A_SEARCH = 100
@@ -79,16 +103,29 @@ class Search:
                 self._draws = torch.get_rng_state()
                 self._drawing = False
 
+    @property
+    def ranks(self) -> Workers:
+        """The processes that compute for it."""
+        return self.probe.workers.ranks
+
+    def join(self, ranks: Workers) -> None:
+        """Compute together with these from now on."""
+        self.probe.workers = replace(self.probe.workers, ranks=ranks)
+
     def weight_step(self, clock: Clock) -> torch.Tensor:
-        """Train the weights that the next gates use on one batch; the loss, without gradient."""
-        gates, batch = self._gates_and_batch(clock)
-        leaves = self.optimizer.leaves(self.supernet.blocks(gates))
-        loss = self.probe.loss(gates, batch, leaves)
-        # A path of zeros may leave out what is usually trained.
-        grads = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
+        """Train the weights that the next gates use on one batch; the loss, without gradient.
+
+        With several workers each has gates and a batch of its own.
+        """
+        drawn = [self._gates_and_batch(clock) for _ in range(self.probe.workers.count)]
+        parts = self.probe, self.supernet, self.optimizer
+        if len(drawn) == 1:
+            found = path_gradients(*parts, drawn[0])
+        else:
+            found = mean_gradients(*parts, drawn)
         rate = self.recipe.rate_at(clock.step, self.plan.weight_steps)
-        self.optimizer.step(leaves, grads, rate)
-        return loss.detach()
+        self.optimizer.step(found.leaves, found.grads, rate, found.used)
+        return found.loss
 
     def _gates_and_batch(self, clock: Clock) -> tuple[Gates, Batch]:
         """TabNAS section 3.1: in warm-up all weights with a probability that falls from 1 to 0.
@@ -140,7 +177,7 @@ class Search:
 
 
 def run_search(
-    search: Search, store: RunStore, listen: Listener, feasible: FeasibleSet | None = None
+    search: Search, store: Kept, listen: Listener, feasible: FeasibleSet | None = None
 ) -> list[Architecture]:
     """The one loop: beliefs first, then weights, until the plan is done; then the final choice.
 
@@ -155,7 +192,7 @@ def run_search(
 
 
 def _take_steps(
-    search: Search, store: RunStore, listen: Listener, feasible: FeasibleSet | None
+    search: Search, store: Kept, listen: Listener, feasible: FeasibleSet | None
 ) -> None:
     record = search.record
     begun = time.perf_counter() - search.seconds

@@ -70,6 +70,7 @@ def make_plan(
     epoch_steps: int = 1,
     warmup_share: float = WARMUP_SHARE,
     candidates: int = CANDIDATES,
+    workers: int = 1,
 ) -> Plan:
     """Warm-up, then the rest; strategies that learn from frozen weights get equal passes.
 
@@ -82,6 +83,7 @@ def make_plan(
         epoch_steps: how many weight steps make an epoch.
         warmup_share: the part of the weight steps that is warm-up.
         candidates: how many networks are judged after the last step.
+        workers: how many batches a weight step sees.
     """
     warmup = round(weight_steps * warmup_share)
     joint = weight_steps - warmup
@@ -93,6 +95,6 @@ def make_plan(
             rounds = min(rounds, turns.most // turns.each_epoch)
         rounds = max(1, rounds)
         return Plan(warmup, joint, rounds * turns.each_epoch, rounds, candidates)
-    due = max(30, joint // max(1, evaluation_passes))
+    due = max(30, joint * workers // max(1, evaluation_passes))
     frozen = due if turns.most is None else min(due, turns.most)
     return Plan(warmup, joint, frozen, candidates=candidates)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from torch import nn
 
 from meritnas.data.bundle import Bundle
 from meritnas.data.kinds import kind_of
@@ -15,6 +16,7 @@ from meritnas.data.task import Task
 from meritnas.engine.ladder import ladder
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan, make_plan
+from meritnas.errors import UsageError
 from meritnas.families.family import Family
 from meritnas.prepare.ground import Ground
 from meritnas.prepare.memory import check_weights
@@ -25,6 +27,8 @@ from meritnas.strategy.strategy import Strategy, as_strategy
 from meritnas.strategy.turns import AFTER_WEIGHTS
 from meritnas.supernet.probe import Probe
 from meritnas.supernet.supernet import Supernet, module_of
+from meritnas.workers.virtual import VirtualWorkers
+from meritnas.workers.workers import ONE, Workers
 
 
 def make_supernet(settings: SearchSettings, family: Family) -> Supernet:
@@ -41,6 +45,7 @@ def make_search(
     bundle: Bundle[Any],
     plan: Plan | None,
     weight_steps: int,
+    ranks: Workers = ONE,
 ) -> Search:
     """A search at its first step.
 
@@ -50,14 +55,18 @@ def make_search(
         bundle: the data, on the device that the search is to run on.
         plan: fixed earlier, or None to make one from `weight_steps`.
         weight_steps: how many steps train weights, warm-up included.
+        ranks: the processes that compute together.
     """
     recipe = settings.recipe
     supernet = make_supernet(settings, ground.searched)
+    if settings.workers > 1:
+        _check_shared(bundle, module_of(supernet))
     train = make_stream(bundle.train, recipe.batch_size, settings.seed, recipe.augment)
     judged_rows = max(recipe.batch_size, kind_of(bundle.encoder).least_judged_rows)
     valid = BatchStream(bundle.valid, judged_rows, settings.seed + 1)
     task = bundle.task
-    probe = Probe(supernet, task.loss, train, valid, bundle.valid, task.score)
+    workers = VirtualWorkers(settings.workers, ranks)
+    probe = Probe(supernet, task.loss, train, valid, bundle.valid, task.score, workers)
     steps = plan.weight_steps if plan else weight_steps
     strategy, usual = strategy_and_plan(settings, ground, task, probe, steps)
     rng = np.random.default_rng([settings.seed, 0])
@@ -74,7 +83,11 @@ def strategy_and_plan(
 ) -> tuple[Strategy, Plan]:
     """A fresh strategy for so many weight steps, and when it learns."""
     longest = make_plan(
-        weight_steps, AFTER_WEIGHTS, probe.evaluation_passes, warmup_share=settings.warmup
+        weight_steps,
+        AFTER_WEIGHTS,
+        probe.evaluation_passes,
+        warmup_share=settings.warmup,
+        workers=settings.workers,
     )
     problem = Problem(
         ground.searched_feasible,
@@ -96,8 +109,24 @@ def strategy_and_plan(
         probe.epoch_steps,
         settings.warmup,
         settings.candidates,
+        settings.workers,
     )
     return strategy, plan
+
+
+def _check_shared(bundle: Bundle[Any], supernet: nn.Module) -> None:
+    """Complain about data and networks whose weight steps cannot be shared out."""
+    if bundle.train.columns is not None:
+        raise UsageError(
+            "workers must be 1 for a text: what a network remembers of one batch goes on in the "
+            "next, so no two can be trained on at the same time"
+        )
+    for name, module in supernet.named_modules():
+        if getattr(module, "running_mean", None) is not None:
+            raise UsageError(
+                f"workers must be 1 for a supernet whose norms keep running statistics, as {name} "
+                "does: they would depend on who computes; give it track_running_stats=False"
+            )
 
 
 def _price(

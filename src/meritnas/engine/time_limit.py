@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from meritnas.data.bundle import Bundle
-from meritnas.engine.candidates import judge, witnesses_of
+from meritnas.engine.candidates import JUDGING, judge, witnesses_of
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan
 from meritnas.engine.start import make_search, strategy_and_plan
 from meritnas.prepare.ground import Ground
 from meritnas.settings.settings import SearchSettings
+from meritnas.workers.workers import ONE, Workers
 
 _TRIAL = Plan(warmup=12, joint=32, frozen=24)
 _TRIAL_SHARE = 0.04
@@ -29,20 +30,21 @@ _KEPT_BACK = 0.9
 
 
 def steps_within(
-    seconds: float, settings: SearchSettings, ground: Ground, bundle: Bundle[Any]
+    seconds: float,
+    settings: SearchSettings,
+    ground: Ground,
+    bundle: Bundle[Any],
+    ranks: Workers = ONE,
 ) -> tuple[int, int]:
     """How many weight steps a search can take in this time, and candidates it can judge then.
 
     Both are measured by trying a few, on a search of its own that leaves nothing behind. Where
-    steps are slow, fewer are tried; where judging is, fewer candidates are judged.
+    steps are slow, fewer are tried; where judging is, fewer candidates are judged. Other ranks call
+    `time_steps` meanwhile.
     """
     started = time.perf_counter()
-    seconds_a_phase: dict[str, float] = {}
-    for _ in range(2):  # the first time warms caches up
-        trial = make_search(settings, ground, bundle, _TRIAL, 0)
-        with trial.own_draws():
-            seconds_a_phase = _time_phases(trial, _TRIAL_SHARE * seconds)
-            for_each = _time_judging(trial, ground) * (1 + len(trial.rungs))
+    trial, seconds_a_phase = time_steps(seconds, settings, ground, bundle, ranks)
+    for_each = seconds_a_phase[JUDGING] * (1 + len(trial.rungs))
     candidates = int(min(settings.candidates, max(1.0, _JUDGING_SHARE * seconds / for_each)))
     left = _KEPT_BACK * seconds - (time.perf_counter() - started) - candidates * for_each
 
@@ -71,16 +73,36 @@ def _time_judging(search: Search, ground: Ground) -> float:
     return time.perf_counter() - begun
 
 
+def time_steps(
+    seconds: float,
+    settings: SearchSettings,
+    ground: Ground,
+    bundle: Bundle[Any],
+    ranks: Workers = ONE,
+) -> tuple[Search, dict[str, float]]:
+    """A search that was tried, and how long a step takes in each phase; every rank calls it.
+
+    Under `JUDGING`, how long it takes to judge a candidate.
+    """
+    seconds_a_phase: dict[str, float] = {}
+    for _ in range(2):  # the first time warms caches up
+        trial = make_search(settings, ground, bundle, _TRIAL, 0, ranks)
+        with trial.own_draws():
+            seconds_a_phase = _time_phases(trial, _TRIAL_SHARE * seconds)
+            seconds_a_phase[JUDGING] = _time_judging(trial, ground)
+    return trial, seconds_a_phase
+
+
 def _time_phases(search: Search, allowed: float) -> dict[str, float]:
     """Mean seconds of a step in each phase; of the frozen one, twice the longest.
 
     Proposals from a long archive take longer than those of a short trial. Each phase ends early
-    where its steps take longer than what is allowed.
+    where its steps take longer than what is allowed, which the first rank decides for all.
     """
     spent: dict[str, list[float]] = {}
     for clock in search.plan.clocks(0):
         before = spent.get(clock.phase, ())
-        if len(before) >= _FEWEST_TRIED and sum(before) > allowed:
+        if len(before) >= _FEWEST_TRIED and search.ranks.broadcast(sum(before) > allowed):
             continue
         begin = time.perf_counter()
         if clock.phase == "frozen" and search.strategy.turns.phase != "frozen":

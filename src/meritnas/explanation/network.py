@@ -182,7 +182,7 @@ def explain_search(
         interactions: whether pairs are looked at, too, where the package shapiq is installed.
     """
     family, space = ground.searched, ground.searched.space
-    picks = space.picks(family.parse(text))
+    picks = space.picks(ground.family.pruned(text))
     absence = family.absence
     playing = [
         i

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, Limit
@@ -156,6 +156,17 @@ class Family(ABC):
         del architecture
         return True
 
+    def pruned(self, architecture: Architecture | str) -> Architecture:
+        """The same network, written without parts that have no effect and are not built."""
+        return self.as_architecture(architecture)
+
+    def own_weights(
+        self, architecture: Architecture | str, weights: Mapping[str, Tensor]
+    ) -> dict[str, Tensor]:
+        """The weights of a child, from those that a child of an earlier version had."""
+        del architecture
+        return dict(weights)
+
     def random(self, seed: int | np.random.Generator) -> Architecture:
         """One architecture, every one equally likely."""
         return self.space.random(seed)
@@ -171,17 +182,17 @@ class Family(ABC):
         """No architecture costs more than this; 0 where nothing is known about that."""
         return self.costs[name].most if name in self.costs else 0
 
-    def feasible(self, *, max_params_paper: int | None = None, **limits: Any) -> FeasibleSet:
+    def feasible(self, **limits: Any) -> FeasibleSet:
         """The architectures within these limits; without any, all of them.
 
         Args:
-            max_params_paper: as papers count, which have some parameters left out.
             limits: `max_params`, `max_flops`, `max_size_kb`, ..., as `Limits` has them.
         """
-        asked = Limits(**limits).by_cost()
-        if max_params_paper is not None:
-            asked["params-paper"] = max_params_paper
-        return self.within(asked)
+        return self.within(Limits(**limits).by_cost())
+
+    def fits(self, architecture: Architecture | str, limits: Mapping[str, int]) -> bool:
+        """Whether an architecture costs at most these limits, by the cost's name."""
+        return all(self.cost(architecture, name) <= most for name, most in limits.items())
 
     @property
     def limitable(self) -> tuple[str, ...]:

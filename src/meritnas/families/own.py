@@ -77,14 +77,23 @@ def _spec_of(name: str, function: Any) -> type[OwnSpace]:
         for each in signature.parameters.values()
         if each.name in names
     ]
+
+    def reduce(self: Any) -> Any:  # pickle would look for this class in a module
+        return _spec_with, (name, self.options())
+
     own = {
         "__doc__": inspect.getdoc(function) or "",
+        "__reduce__": reduce,
         "__module__": function.__module__,
         "name": name,
         "make": staticmethod(function),
     }
     made = make_dataclass("OwnSpace", options, bases=(OwnSpace,), namespace=own, frozen=True)
     return cast("type[OwnSpace]", made)
+
+
+def _spec_with(name: str, options: dict[str, Any]) -> SpaceSpec:
+    return own_space(name)(**options)
 
 
 def _is_option(parameter: inspect.Parameter) -> bool:

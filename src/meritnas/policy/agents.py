@@ -13,6 +13,7 @@ from meritnas.cost.diagram import PathLaw
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.policy.neighbours import is_free
 from meritnas.policy.policy import draw
+from meritnas.policy.pooled import Kin, pooled_means
 from meritnas.space.architecture import Architecture
 
 
@@ -62,7 +63,8 @@ class Softmax:
 class Zipf:
     """pi_k = 1 / (rank_k * H_K), the least blame first (MANAS, section 4.2).
 
-    No option is ever drawn less often than 1 / (K * H_K). Equal options keep their order.
+    No option is ever drawn less often than 1 / (K * H_K). Equal options share what their ranks
+    give: the paper leaves ties open, and whatever comes first, `none` often, has not earned a rank.
     """
 
     exploration: float = 0.0
@@ -73,10 +75,12 @@ class Zipf:
         return {}
 
     def logits(self, blame: np.ndarray) -> np.ndarray:
-        """Minus the logarithms of ranks from 1."""
-        ranks = np.empty(len(blame))
-        ranks[np.argsort(blame, kind="stable")] = np.arange(1, len(blame) + 1)
-        return -np.log(ranks)
+        """Minus the logarithms of ranks from 1, where no two are equal."""
+        by_rank = 1.0 / np.arange(1, len(blame) + 1)
+        _, group, sizes = np.unique(blame, return_inverse=True, return_counts=True)
+        firsts = np.cumsum(sizes) - sizes
+        shares = np.add.reduceat(by_rank, firsts) / sizes
+        return np.asarray(np.log(shares[group.ravel()]))
 
 
 def exp3_rate(options: int, rounds: int) -> float:
@@ -120,6 +124,9 @@ class Agents:
             never drawn.
         excess: what the recommendation goes by, in as many rounds, a row for each agent; blame
             itself unless something else was learnt.
+        times: how often an option was drawn, a row for each agent.
+        noise: the variance of a round's loss.
+        kin: agents who learn from each other for the recommendation; empty for none.
     """
 
     feasible: FeasibleSet
@@ -127,6 +134,9 @@ class Agents:
     blame: list[np.ndarray] = field(default_factory=list)
     draws: list[np.ndarray] = field(default_factory=list)
     excess: list[np.ndarray] = field(default_factory=list)
+    times: list[np.ndarray] = field(default_factory=list)
+    noise: float = 0.0
+    kin: tuple[Kin, ...] = ()
     _reachable: list[np.ndarray] = field(default_factory=list, init=False)
     _uniform: tuple[PathLaw, list[np.ndarray]] | None = field(default=None, init=False)
     _own: tuple[PathLaw, list[np.ndarray]] | None = field(default=None, init=False)
@@ -139,6 +149,8 @@ class Agents:
             self.draws = [np.zeros(size) for size in self.feasible.space.sizes]
         if not self.excess:
             self.excess = self.blame
+        if not self.times:
+            self.times = [np.zeros(size) for size in self.feasible.space.sizes]
 
     @property
     def free(self) -> bool:
@@ -150,10 +162,12 @@ class Agents:
         blame: list[np.ndarray],
         draws: list[np.ndarray],
         excess: list[np.ndarray] | None = None,
+        times: list[np.ndarray] | None = None,
     ) -> None:
         """Choose by this blame for so many rounds from now on, and recommend by the excess."""
         self.blame, self.draws = blame, draws
         self.excess = blame if excess is None else excess
+        self.times = self.times if times is None else times
         self._own = None
 
     def logits(self) -> list[np.ndarray]:
@@ -209,8 +223,16 @@ class Agents:
 
         What was never drawn comes after all that was: a short search would end with what it knows
         nothing of.
+
+        With kin, an option's mean excess is drawn towards that of the same operation elsewhere, as
+        much as evidence says (`pooled_means`; not in the paper).
         """
-        worth = [_worth(*known) for known in zip(self.excess, self.draws, strict=True)]
+        means = [_mean(*known) for known in zip(self.excess, self.draws, strict=True)]
+        if self.kin:
+            pooled = pooled_means(means, self.times, self.noise, self.kin)
+            parts = zip(pooled, means, strict=True)
+            means = [np.where(np.isfinite(own), row, np.inf) for row, own in parts]
+        worth = [_worth(row) for row in means]
         unknown = -1.0 + sum(row[np.isfinite(row)].min(initial=0.0) for row in worth)
         return self.feasible.best([np.maximum(row, unknown) for row in worth])
 
@@ -219,11 +241,14 @@ class Agents:
         return self.feasible.sample(self.logits(), 1, rng)[0]
 
 
-def _worth(excess: np.ndarray, draws: np.ndarray) -> np.ndarray:
+def _mean(excess: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """The excess in a round; infinite for what was never drawn."""
+    return np.divide(excess, draws, out=np.full(len(excess), np.inf), where=draws > 0)
+
+
+def _worth(mean: np.ndarray) -> np.ndarray:
     """How much worse an option is in a round than its agent's best: 0 to -inf."""
-    drawn = draws > 0
-    mean = np.divide(excess, draws, out=np.full(len(excess), np.inf), where=drawn)
-    return mean.min() - mean if drawn.any() else np.zeros(len(excess))
+    return mean.min() - mean if np.isfinite(mean).any() else np.zeros(len(mean))
 
 
 def _softmax(row: np.ndarray) -> np.ndarray:

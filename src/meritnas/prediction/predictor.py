@@ -102,9 +102,10 @@ def load_predictor(run: Path | str, network: str | None = None, trust: Trusted =
     encoder, task = read_preprocessing(store)
     trusted.check(encoder.own_names, store.folder)
     weights, metadata = weights_store(store, network).read_weights("model.safetensors")
-    module = make_family(settings, encoder, task).child(metadata.get("architecture", ""))
+    family, text = make_family(settings, encoder, task), metadata.get("architecture", "")
+    module = family.child(text)
     try:
-        module.load_state_dict(weights)
+        module.load_state_dict(family.own_weights(text, weights))
     except RuntimeError as error:
         raise StoreError(
             f"the weights in {store.folder} do not fit its network; train it anew with: "

@@ -132,6 +132,6 @@ def _check_limits(settings: SearchSettings, kind: DataKind, family: Family) -> N
     for cost in settings.limits:
         if cost not in family.limitable:
             raise UsageError(
-                f"a limit on {cost} is for tables; for {kind.many} limit "
+                f"the space '{settings.space.name}' has no limit on {cost}; for {kind.many} limit "
                 f"{' or '.join(family.limitable)}"
             )

@@ -55,15 +55,16 @@ def settle(request: Request, kind: DataKind, facts: Facts) -> SearchSettings:
         minutes=request.minutes,
         recipe=recipe,
         child_recipe=alone,
-        warmup=_or(request.training.warmup, preset.warmup),
+        warmup=_or(request.training.warmup, _or(strategy.usual_warmup, preset.warmup)),
         retrain_epochs=again.epochs or (None if timed else preset.retrain_epochs),
         retrain_seeds=again.seeds or preset.retrain_seeds,
         candidates=again.candidates or CANDIDATES,
         finalists=again.finalists or preset.finalists,
         seed=request.seed,
         device=request.run.device,
-        threads=request.run.threads or preset.threads or torch.get_num_threads(),
+        threads=_threads(request, preset),
         pareto=request.pareto,
+        workers=request.workers,
     )
 
 
@@ -120,6 +121,12 @@ def _recipes(
         return wanted(preset.search), None
     search = replace(wanted(preset.search), auxiliary=0.0, dropout=0.0)
     return search, wanted(preset.retrain)
+
+
+def _threads(request: Request, preset: Preset) -> int:
+    """Several workers have one thread each, so that there can be a process for each."""
+    usual = 1 if request.workers > 1 else preset.threads or torch.get_num_threads()
+    return request.run.threads or usual
 
 
 def _or(given: float | None, usual: float) -> float:

@@ -6,8 +6,9 @@ from meritnas.report.numbers import count_text
 
 _COST_NAMES = {
     "params": "parameters",
-    "params-paper": "without embeddings",
+    "params-paper": "parameters, as papers count",
     "flops": "multiply-adds",
+    "flops-paper": "multiply-adds, as papers count",
     "size": "stored size",
     "latency": "latency",
 }

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,13 @@ import torch
 
 from meritnas.data.bundle import Bundle, Outline
 from meritnas.data.kind import DataKind, Source
-from meritnas.engine.candidates import judged
-from meritnas.engine.ladder import best_within, no_curve
-from meritnas.engine.loop import Search, run_search
+from meritnas.engine.candidates import JUDGING
+from meritnas.engine.ladder import no_curve
+from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan
+from meritnas.engine.search_together import help_search, search_to_its_end
 from meritnas.engine.start import make_search
-from meritnas.engine.time_limit import steps_within
+from meritnas.engine.time_limit import steps_within, time_steps
 from meritnas.errors import StoreError
 from meritnas.plugins import Trust, Trusted
 from meritnas.prepare.config import read_settings
@@ -27,6 +29,8 @@ from meritnas.prepare.memory import check_networks
 from meritnas.prepare.preparation import Preparation, prepare, prepare_again
 from meritnas.prepare.settle import check_device, usual_epochs
 from meritnas.prepare.typed_fields import check_types
+from meritnas.run.ending import Ending, ending_of, ending_text
+from meritnas.run.local_ranks import LocalRanks, ranks_here
 from meritnas.run.summary import result_of_race
 from meritnas.run.timed_race import planned_race, seconds_left
 from meritnas.settings.settings import SearchSettings
@@ -44,9 +48,6 @@ Listener = Callable[[dict[str, Any]], None]
 
 GIVEN = "given"
 """What a run has for a strategy whose architecture a user gave."""
-
-JUDGING = "candidates"
-"""What the time after a search's last step is called beside that of its phases."""
 
 _RETRAINING = "retrain"
 """The folder in a run's for a race beside its result."""
@@ -138,17 +139,33 @@ class Job:
         space or the limits.
         """
         settings = self.settings
-        an_epoch = max(1, len(self.bundle.train) // settings.recipe.batch_size)
         if settings.minutes is None:
-            return self.new_search(None, (settings.epochs or 0) * an_epoch), 0.0
+            return self.new_search(None, self._weight_steps(settings.epochs or 0)), 0.0
         with limited_threads(settings.threads):
             gone = time.perf_counter() - self.begun
             seconds = 60.0 * settings.minutes * _SEARCH_SHARE - gone
-            possible, candidates = steps_within(seconds, settings, self.ground, self.bundle)
-            longest = usual_epochs(settings, self.prepared.facts)[0] * an_epoch
+            possible, candidates = self._steps_within(seconds)
+            longest = self._weight_steps(usual_epochs(settings, self.prepared.facts)[0])
             search = self.new_search(None, min(possible, longest))
             search.plan = replace(search.plan, candidates=candidates)
         return search, time.perf_counter() - self.begun
+
+    def _weight_steps(self, epochs: int) -> int:
+        """So many passes over the training part; in a step every worker sees a batch."""
+        batches = max(1, len(self.bundle.train) // self.settings.recipe.batch_size)
+        return -(-epochs * batches // self.settings.workers)
+
+    def _steps_within(self, seconds: float) -> tuple[int, int]:
+        """How many weight steps and candidates fit into this time, on the processes it will have.
+
+        They are started for the measurement, and once more for the search.
+        """
+        asked = self.settings, self.ground, self.bundle
+        begun = time.perf_counter()
+        task = partial(time_steps, seconds, *asked)
+        with LocalRanks(ranks_here(self.settings), self.settings.threads, task) as ranks:
+            starting = time.perf_counter() - begun if ranks.size > 1 else 0.0
+            return steps_within(seconds - 2 * starting, *asked, ranks)
 
     def race(self, finalists: tuple[str, ...], seeds: int, epochs: int) -> Race:
         """A race between these architectures by the run's own recipe."""
@@ -368,36 +385,56 @@ def _write_plan(job: Job, store: RunStore, search: Search, planning: float) -> N
 
 
 def _choose(job: Job, store: RunStore, listen: Listener, running: Search) -> None:
-    """Search, and keep the favourites, best first."""
+    """Search, on several processes if there are several workers, and keep the favourites.
+
+    Only the first process is needed for what comes after.
+    """
     for text in job.curve_notes(running.rungs):
         listen({"kind": "note", "text": text})
     begun = time.perf_counter() - running.seconds
-    own = run_search(running, store, listen, job.ground.searched_feasible)
-    costs, seed = job.ground.searched.costs, job.settings.seed
-    with running.own_draws():
-        found = judged(running, own, job.ground.searched_feasible, costs)
-        ladder = [
-            {
-                "limit": rung.limit,
-                "architecture": best[0].architecture.text,
-                "candidates": [each.to_json() for each in best],
-            }
-            for rung in running.rungs
-            for evolved in [best_within(rung.feasible, running.probe, seed)]
-            for best in [judged(running, evolved, rung.feasible, costs)]
-        ]
+    settings, ground = job.settings, job.ground
+    task = partial(help_search, settings, ground, job.bundle, running.plan, running.state_dict())
+    starting = time.perf_counter()
+    with LocalRanks(ranks_here(settings), settings.threads, task) as ranks:
+        if ranks.size > 1:
+            running.seconds += time.perf_counter() - starting
+        running.join(ranks)
+        found = search_to_its_end(running, store, listen, ground)
+    ending = _ending(job, store, running)
     seconds = time.perf_counter() - begun
     judging = seconds - sum(running.phase_seconds.values())
     _write_choice(
         job,
         store,
-        [each.architecture for each in found],
-        candidates=[each.to_json() for each in found],
-        ladder=ladder,
+        [each.architecture for each in found.candidates],
+        candidates=[each.to_json() for each in found.candidates],
+        ladder=[
+            {
+                "limit": limit,
+                "architecture": best[0].architecture.text,
+                "candidates": [each.to_json() for each in best],
+            }
+            for limit, best in found.ladder
+        ],
         strategy=job.settings.strategy.name,
         passes=running.probe.passes,
         seconds=seconds,
         phase_seconds={**running.phase_seconds, JUDGING: judging},
+        ending=ending.to_json(),
+    )
+    if text := ending_text(ending.to_json(), running.seconds):
+        listen({"kind": "note", "text": text})
+
+
+def _ending(job: Job, store: RunStore, running: Search) -> Ending:
+    """Whether the search made up its mind, and trained its weights."""
+    usual = usual_epochs(job.settings, job.prepared.facts)[0]
+    return ending_of(
+        store.events(),
+        believes=job.settings.strategy.believes,
+        chance_loss=job.bundle.task.chance_loss,
+        weight_steps=running.plan.weight_steps,
+        usual_steps=usual * running.probe.epoch_steps,
     )
 
 

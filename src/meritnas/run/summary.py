@@ -38,6 +38,10 @@ def result_of_race(
     notes = outcome_notes(job.bundle, trained, found["ladder"], rows)
     summary = _summary(job, store, trained, found)
     summary["notes"] += notes
+    if "ending" in found:  # nobody searched for a given network, and the first runs did not say
+        longer = float(found["ending"]["times_longer"])
+        summary["ending"] = found["ending"]
+        summary["seconds_needed"] = round(longer * float(found["seconds"]), 2)
     if rows:
         top = point(job.ground.family, job.settings.limits.get("params"), trained, "")
         summary["pareto"] = mark_best([top, *rows])

@@ -13,6 +13,9 @@ from meritnas.settings.fields import Setting, settings_of, without_none
 _UNFIT = object()
 """What there is of a value that is not of a type."""
 
+_LARGEST = 2**53
+"""Of the integers up to which a float can hold all."""
+
 _LISTS = (tuple, list, Sequence, Collection, Iterable)
 
 
@@ -102,8 +105,10 @@ def _whole(value: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """A number; one that is too large for a float is none."""
+    """A number; one that is too large for a float is none, nor are integers that it rounds."""
     if isinstance(value, bool) or not isinstance(value, SupportsFloat):
+        return _UNFIT
+    if isinstance(value, int) and abs(value) > _LARGEST:
         return _UNFIT
     try:
         return value if isinstance(value, float) else float(value)

@@ -17,6 +17,8 @@ _COSTS = {
     "max_flops": ("flops", 1),
     "max_size_kb": ("size", 1000),
     "max_latency_ms": ("latency", 1000),
+    "max_params_paper": ("params-paper", 1),
+    "max_flops_paper": ("flops-paper", 1),
 }
 """Field -> (the cost that it limits, how many of the cost's units are one of the user's)."""
 
@@ -33,12 +35,16 @@ class Limits:
         max_flops: Most multiply-adds a row or image may take.
         max_size_kb: Most kilobytes (1,000 bytes) the stored network may have.
         max_latency_ms: Most milliseconds a row may take on this machine, by timed layers.
+        max_params_paper: Most parameters as the space's paper counts.
+        max_flops_paper: Most multiply-adds as the space's paper counts.
     """
 
     max_params: int | None = field(default=None, metadata=shown(most=_MOST))
     max_flops: int | None = field(default=None, metadata=shown(most=_MOST))
     max_size_kb: float | None = None
     max_latency_ms: float | None = None
+    max_params_paper: int | None = field(default=None, metadata=shown(most=_MOST))
+    max_flops_paper: int | None = field(default=None, metadata=shown(most=_MOST))
 
     def __post_init__(self) -> None:
         check_fields(self)

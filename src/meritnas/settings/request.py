@@ -19,6 +19,9 @@ _MOST_THREADS = 64
 """Or more on a machine with many processors."""
 
 
+MOST_WORKERS = 1024
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """Where a run computes.
@@ -55,6 +58,7 @@ class Request:
         minutes: Time for everything, instead of epochs.
         pareto: Also find networks for a ladder of smaller limits.
         seed: Same seed, same result.
+        workers: Networks trained at a time in the search, in a process each where there are cores.
         limits: what the network may cost.
         reading: how the data is read, by the class that its kind has for that.
         training: how weights are trained.
@@ -81,6 +85,7 @@ class Request:
     minutes: float | None = None
     pareto: bool = False
     seed: int = field(default=0, metadata=shown(least=0))
+    workers: int = field(default=1, metadata=shown(least=1, most=MOST_WORKERS))
     limits: Limits = field(default_factory=Limits)
     reading: Any = None
     training: Training = field(default_factory=Training)

@@ -41,6 +41,8 @@ class SearchSettings:
         device: where tensors live.
         threads: CPU threads; part of what makes a run repeatable.
         pareto: whether networks for a ladder of smaller limits are found as well.
+        workers: how many paths and batches a weight step has; part of what decides the result,
+            unlike the number of processes that compute them.
     """
 
     space: SpaceSpec
@@ -61,6 +63,7 @@ class SearchSettings:
     device: str = "cpu"
     threads: int = 1
     pareto: bool = False
+    workers: int = 1
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -100,5 +103,8 @@ class SearchSettings:
         }
 
 
-_COUNTS = ("epochs", "retrain_epochs", "retrain_seeds", "candidates", "finalists", "threads")
+_COUNTS = (
+    *("epochs", "retrain_epochs", "retrain_seeds", "candidates", "finalists", "threads"),
+    "workers",
+)
 _PLAIN = (*_COUNTS, "preset", "minutes", "warmup", "seed", "device", "pareto")

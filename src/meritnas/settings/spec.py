@@ -123,7 +123,17 @@ class SpaceSpec(Spec):
 
 
 class StrategySpec(Spec):
-    """How to search: a frozen dataclass with a field for each option."""
+    """How to search: a frozen dataclass with a field for each option.
+
+    Attributes of every one of its classes:
+        usual_warmup: the share of a search that trains weights only, unless a user decides; None
+            for that of the preset.
+        believes: whether what it chooses follows from its beliefs, so that uniform ones mean that
+            it is undecided; not where networks or options are judged at the end.
+    """
+
+    usual_warmup: ClassVar[float | None] = None
+    believes: ClassVar[bool] = True
 
     def make(self, problem: Any) -> Any:
         """The strategy at its first step."""

@@ -25,6 +25,7 @@ class Bayesian(StrategySpec):
     """
 
     name: ClassVar[str] = "bayesian"
+    believes: ClassVar[bool] = False
 
     initial: int | None = field(default=None, metadata=drawn(least=2))
 

@@ -24,6 +24,7 @@ class Evolution(StrategySpec):
     """
 
     name: ClassVar[str] = "evolution"
+    believes: ClassVar[bool] = False
 
     population: int | None = field(default=None, metadata=drawn())
     tournament: int | None = field(default=None, metadata=drawn())

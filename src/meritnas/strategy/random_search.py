@@ -17,6 +17,7 @@ class Random(StrategySpec):
     """Uniform feasible networks, judged by one-shot loss."""
 
     name: ClassVar[str] = "random"
+    believes: ClassVar[bool] = False
 
     def make(self, problem: Problem) -> Strategy:
         """A search that has judged nothing."""

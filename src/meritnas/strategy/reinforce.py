@@ -1,4 +1,4 @@
-"""REINFORCE (Williams, 1992) on a supernet."""
+"""REINFORCE (Williams, 1992) on a supernet, as AdvantageNAS compares with it."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 class Reinforce(StrategySpec):
     """REINFORCE: every choice of a sampled network gets its whole reward.
 
+    As AdvantageNAS compares with it (section 5.1 and appendix C): but for what a choice gets, all
+    is as with `advantage`. Rewards are compared with their moving average, of decay 0.95.
+
     With sampling `unrestricted` it learns nothing of a limit; only its final choice keeps it.
 
     Attributes:
@@ -43,7 +46,7 @@ class Reinforce(StrategySpec):
     )
     final: JudgedFinal = "argmax"
     policy_rate: float | None = None
-    samples: int | None = field(default=None, metadata=drawn(least=None))
+    samples: int = field(default=1, metadata=drawn(least=None))
     weight_draws: WeightDraws = "feasible"
     baseline: Baseline = "average"
 
@@ -55,13 +58,26 @@ class Reinforce(StrategySpec):
 
     def make(self, problem: Problem) -> Strategy:
         """A policy gradient at its first step."""
-        from meritnas.credit.reward import Quality
+        from meritnas.credit.advantage import DECAY
+        from meritnas.credit.baseline import MovingAverage, Paired
+        from meritnas.credit.whole_reward import WholeReward
         from meritnas.policy.laws import feasible_law, valid_law
         from meritnas.strategy.algorithms.best_seen import BestSeen
         from meritnas.strategy.algorithms.final_choice import judged_choice
-        from meritnas.strategy.algorithms.policy_gradient import by_reward
+        from meritnas.strategy.algorithms.policy_gradient import PATHS_OF_FEW, by_credit
 
         make_law = feasible_law if self.sampling == "conditional" else valid_law
+        baseline = Paired() if self.baseline == "paired" else MovingAverage(1.0 - DECAY)
         seen = BestSeen()
-        choose = judged_choice(problem, self.final, seen)
-        return by_reward(problem, self, make_law(problem.feasible), Quality(), choose, seen)
+        return by_credit(
+            problem,
+            pace="advantage",
+            policy_rate=self.policy_rate,
+            samples=self.samples,
+            weight_draws=self.weight_draws,
+            law=make_law(problem.feasible),
+            credit=WholeReward(baseline=baseline),
+            choose=judged_choice(problem, self.final, seen),
+            seen=seen,
+            paths_at_once=PATHS_OF_FEW,
+        )

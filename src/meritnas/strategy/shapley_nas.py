@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _PERMUTATIONS = 10
 _RELEASED_ROWS = 1024
+_PATH_OPTIONS = ("game", "judged_paths", "judged_rows")
 
 
 @dataclass(frozen=True)
@@ -64,33 +65,54 @@ class Shapley(ShapleySpec):
     every epoch where that takes at most 6 evaluations for each weight step, and else fewer or less
     often: a cell of DARTS has 196 players, and a short search no time for 1,960 evaluations.
 
+    The game `path` asks what single networks score that are drawn from some of the options, and
+    never empties a decision. Weights are trained on uniform feasible networks, and values found
+    once, when that is done, from judged ones: 20 for each option unless `judged_paths` says
+    otherwise, but no more than there are weight steps after the warm-up. The paper has `mixture`.
+
     Attributes:
+        game: What sets of options are judged by, their mixture or single networks.
         momentum: How long Shapley values are remembered.
         step: How far Shapley values move weights.
         normalisation: Over what Shapley values are scaled.
+        weighing: How estimates count: as in the paper, the first most, or the newest most.
         variant: Of Shapley-NAS: its paper, or its code.
         antithetic: Whether each order is also taken backwards.
         judged_rows: Validation rows that options are judged on.
         confidence: End an estimate where ranks are this certain.
+        judged_paths: Networks that are judged in the path game.
     """
 
     name: ClassVar[str] = "shapley"
 
+    game: Literal["mixture", "path"] = field(default="mixture", metadata=shown(metavar="NAME"))
     momentum: float = 0.8
     step: float = 0.1
     normalisation: Literal["table", "edge", "global", "zscore"] | None = field(
         default=None, metadata=shown(metavar="NAME")
     )
+    weighing: Literal["paper", "newest"] = field(default="paper", metadata=shown(metavar="NAME"))
     variant: Literal["paper", "released"] = field(default="paper", metadata=shown(metavar="NAME"))
     antithetic: bool = True
     judged_rows: int | None = field(default=None, metadata=drawn())
     confidence: float = 0.0
+    judged_paths: int | None = field(default=None, metadata=drawn(least=2))
 
     def __post_init__(self) -> None:
         """Complain about values out of range, and about what does not go together."""
         super().__post_init__()
+        if self.game == "path":
+            for name in self.options():
+                if name not in _PATH_OPTIONS:
+                    raise UsageError(f"{name} goes with game 'mixture', got game 'path'")
+        elif self.judged_paths is not None:
+            raise UsageError(f"judged_paths goes with game 'path', got game '{self.game}'")
         check_within("momentum", self.momentum)
         check_above_zero("step", self.step)
+        if self.weighing == "newest" and self.momentum == 1:
+            raise UsageError(
+                "weighing 'newest' has a momentum below 1, got 1, with which nothing is learnt"
+            )
         if self._released and self.estimator != "permutation":
             raise UsageError(
                 f"variant 'released' has estimator 'permutation', got '{self.estimator}'"
@@ -106,23 +128,39 @@ class Shapley(ShapleySpec):
         return self.variant == "released"
 
     def partial_channels(self, space: SpaceSpec) -> int:
-        """A quarter of the channels on DARTS' spaces, as the paper has it."""
-        return space.usual_parts
+        """A quarter of the channels on DARTS' spaces, as the paper has it; all for paths."""
+        return 1 if self.game == "path" else space.usual_parts
 
     def make(self, problem: Problem) -> Strategy:
-        """An almost equal mixture."""
+        """An almost equal mixture, or paths before any was judged."""
+        return self._paths(problem) if self.game == "path" else self._mixture(problem)
+
+    def _paths(self, problem: Problem) -> Strategy:
+        from meritnas.strategy.algorithms.path_shapley import PathShapley, affordable_paths
+        from meritnas.strategy.algorithms.shapley_estimate import JUDGED_ROWS
+
+        return PathShapley(
+            problem.feasible,
+            problem.rng(),
+            self.judged_paths or affordable_paths(problem),
+            self.judged_rows or JUDGED_ROWS,
+            problem.seed,
+        )
+
+    def _mixture(self, problem: Problem) -> Strategy:
         import numpy as np
 
         from meritnas.strategy.algorithms.darts import INITIAL_SPREAD
         from meritnas.strategy.algorithms.shapley import ShapleyMixture
-        from meritnas.strategy.algorithms.shapley_step import ShapleyStep, blocks_of
+        from meritnas.strategy.algorithms.shapley_step import NewestStep, ShapleyStep, blocks_of
 
         estimate, most = self._estimate(problem)
         scaled = self.normalisation or ("zscore" if self._released else "table")
         players = estimate.players
         tables = problem.tables or (tuple(range(len(problem.feasible.space.decisions))),)
         blocks = blocks_of(scaled, players.decisions, tables)
-        step = ShapleyStep(blocks, self.momentum, self.step, scaled == "zscore")
+        make_step = NewestStep if self.weighing == "newest" else ShapleyStep
+        step = make_step(blocks, self.momentum, self.step, scaled == "zscore")
         rng, size = problem.rng(), len(players.names)
         logits = INITIAL_SPREAD * rng.standard_normal(size)
         average = INITIAL_SPREAD * rng.standard_normal(size) if self._released else np.zeros(size)
@@ -184,6 +222,7 @@ class DartsShapleyFrozen(ShapleySpec):
     """An equal mixture that never learns, ranked by Shapley values at the end."""
 
     name: ClassVar[str] = "darts-shapley-frozen"
+    believes: ClassVar[bool] = False
 
     permutations: int = field(default=_PERMUTATIONS, metadata=drawn())
 

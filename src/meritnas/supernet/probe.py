@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -16,6 +18,7 @@ from meritnas.data.stream import Batch, Stream, joined
 from meritnas.errors import DivergedError
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.supernet import Recurrent, Supernet, module_of
+from meritnas.workers.virtual import VirtualWorkers
 
 _COMMON_SEED = 0
 
@@ -33,9 +36,11 @@ class Probe:
         valid: batches to judge architectures on.
         held: the whole part that those come from.
         score: how good outputs are, the larger the better; minus the loss if None.
+        workers: who computes the losses of several architectures.
 
     Attributes:
-        passes: forward passes of a batch so far, whoever asked for them.
+        workers: as above.
+        passes: forward passes of a batch so far, whoever asked for them and whoever computed them.
     """
 
     def __init__(
@@ -46,6 +51,7 @@ class Probe:
         valid: Stream,
         held: Part,
         score: Loss | None = None,
+        workers: VirtualWorkers | None = None,
     ) -> None:
         self._supernet = supernet
         self._loss = loss
@@ -54,6 +60,7 @@ class Probe:
         self._held = held
         self._score = score or (lambda *outputs: -loss(*outputs))
         self._constants: dict[str, Tensor] | None = None
+        self.workers = workers or VirtualWorkers()
         self.passes = 0
 
     @property
@@ -63,8 +70,8 @@ class Probe:
 
     @property
     def epoch_steps(self) -> int:
-        """How many training batches make an epoch."""
-        return self._train.steps_per_epoch
+        """How many weight steps make an epoch; in each, every worker takes a training batch."""
+        return max(1, self._train.steps_per_epoch // self.workers.count)
 
     def train_batch(self) -> Batch:
         """The next batch to train weights on."""
@@ -142,19 +149,44 @@ class Probe:
         return loss.item(), gradients
 
     def losses(self, picks: np.ndarray, batch: Batch) -> np.ndarray:
-        """Losses [n] of architectures given as a pick matrix [n, decisions], without gradients."""
+        """Losses [n] of architectures given as a pick matrix [n, decisions], without gradients.
+
+        Rows are dealt out to the workers like cards.
+        """
         self.passes += len(picks)
-        with torch.no_grad():
-            outputs = self._supernet.each(batch.inputs, picks.tolist())
-            found = [self._loss(one, batch.target, batch.weights) for one in outputs]
-        losses = np.array(torch.stack(found).tolist()) if found else np.empty(0)
+        count = self.workers.count
+        lengths = [len(picks[v::count]) for v in range(count)]
+        shares = self.workers.each(lambda v: self._losses(picks[v::count], batch), lengths)
+        losses = np.empty(len(picks))
+        for v, share in enumerate(shares):
+            losses[v::count] = share.tolist()
         if not np.isfinite(losses).all():
             raise DivergedError
         return losses
 
+    def _losses(self, picks: np.ndarray, batch: Batch) -> Tensor:
+        with torch.no_grad():
+            outputs = self._supernet.each(batch.inputs, picks.tolist())
+            found = [self._loss(one, batch.target, batch.weights) for one in outputs]
+        return torch.stack(found) if found else torch.empty(0)
+
     def remembering(self) -> AbstractContextManager[None]:
-        """Inside, `score` computes once what gates leave as it was on the same batch."""
+        """Inside, `score` and `loss_under` compute once what gates leave as it was on a batch."""
         return self._supernet.remembering()
+
+    def loss_under(self, gates: Gates, batch: Batch) -> float:
+        """The loss under gates on a batch, without gradients; nothing is carried on."""
+        self.passes += 1
+        with torch.no_grad():
+            if batch.carry is None:
+                outputs = self._supernet(batch.inputs, gates)
+            else:
+                assert isinstance(self._supernet, Recurrent)
+                outputs, _ = self._supernet.advance(batch.inputs, gates, None, batch.carry.state)
+            found = float(self._loss(outputs, batch.target, batch.weights))
+        if not np.isfinite(found):
+            raise DivergedError
+        return found
 
     def score(self, gates: Gates, batch: Batch) -> float:
         """How good the network under gates is on a batch, without gradients."""
@@ -168,11 +200,15 @@ class Probe:
 
     def held_out_loss(self, picks: np.ndarray) -> float:
         """The one-shot loss of one architecture [decisions] on the whole validation part."""
-        self.passes += self.evaluation_passes
-        loss = self._loss_on(self._held, picks)
-        if not np.isfinite(loss):
+        return float(self.held_out_losses(picks[None])[0])
+
+    def held_out_losses(self, picks: np.ndarray) -> np.ndarray:
+        """The same for each row of a pick matrix [n, decisions]: losses [n]."""
+        self.passes += self.evaluation_passes * len(picks)
+        losses = self._losses_on(self._held, picks)
+        if not np.isfinite(losses).all():
             raise DivergedError
-        return loss
+        return losses
 
     def common_losses(self, picks: np.ndarray, rows: int) -> np.ndarray:
         """One-shot losses [n] of architectures [n, decisions] on the same validation rows.
@@ -191,19 +227,35 @@ class Probe:
             part = part.rows(torch.randperm(len(part), generator=generator)[:rows])
         passes = -(-self.evaluation_passes * len(part) // len(self._held))
         self.passes += passes * len(picks)
-        return np.array([self._loss_on(part, row) for row in picks])
+        return self._losses_on(part, picks)
 
-    def _loss_on(self, part: Part, picks: np.ndarray) -> float:
-        """The mean one-shot loss of one architecture [decisions] on a part."""
-        gates = one_path(picks.tolist())
-        total = torch.zeros((), dtype=torch.float64)
+    def _losses_on(self, part: Part, picks: np.ndarray) -> np.ndarray:
+        """Mean one-shot losses [n] of architectures [n, decisions] on a part.
+
+        Networks and pieces of the part are dealt out to the workers together, like cards.
+        """
+        at_once = rows_at_once(part.inputs)
+        starts = range(0, len(part), at_once)
+        jobs = [(gates, s) for gates in map(one_path, picks.tolist()) for s in starts]
+        count = self.workers.count
+
+        def work(v: int) -> Tensor:
+            found = [self._piece(gates, part.slice(s, s + at_once)) for gates, s in jobs[v::count]]
+            return torch.stack(found) if found else torch.empty(0, dtype=torch.float64)
+
+        lengths = [len(jobs[v::count]) for v in range(count)]
+        pieces = np.empty(len(jobs))
+        for v, share in enumerate(self.workers.each(work, lengths)):
+            pieces[v::count] = share.tolist()
+        # One after the other, as they are in the part, and not in numpy's order.
+        rows = pieces.reshape(len(picks), len(starts)).tolist()
+        return np.array([functools.reduce(operator.add, row, 0.0) for row in rows]) / len(part)
+
+    def _piece(self, gates: Gates, rows: Part) -> Tensor:
+        """The sum of the losses of some rows, in double precision."""
         with torch.no_grad():
-            at_once = rows_at_once(part.inputs)
-            for start in range(0, len(part), at_once):
-                rows = part.slice(start, start + at_once)
-                loss = self._loss(self._supernet(rows.inputs, gates), rows.target, rows.weights)
-                total += loss.double().cpu() * len(rows)
-        return float(total) / len(part)
+            loss = self._loss(self._supernet(rows.inputs, gates), rows.target, rows.weights)
+            return loss.double().cpu() * len(rows)
 
     @property
     def rows_at_once(self) -> int:

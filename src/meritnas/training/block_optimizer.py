@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -14,6 +15,8 @@ from meritnas.settings.recipe import ADAM_EPS, TrainRecipe
 from meritnas.supernet.supernet import leading_block
 
 Extents = Mapping[str, tuple[int, ...]]
+
+_WHOLE: Mapping[str, Tensor] = MappingProxyType({})
 
 
 def decay_matrices(weights: Sequence[Tensor], factor: float) -> None:
@@ -76,7 +79,11 @@ class BlockOptimizer:
 
     @torch.no_grad()
     def step(
-        self, leaves: Mapping[str, Tensor], grads: Sequence[Tensor | None], rate: float
+        self,
+        leaves: Mapping[str, Tensor],
+        grads: Sequence[Tensor | None],
+        rate: float,
+        parts: Mapping[str, Tensor] = _WHOLE,
     ) -> None:
         """Update the blocks behind these leaves, in place.
 
@@ -85,6 +92,8 @@ class BlockOptimizer:
             grads: one for each leaf; None where a leaf took no part, which then keeps its
                 weights, its momentum and its count of steps.
             rate: the learning rate.
+            parts: for blocks that are not to be updated whole, which of their numbers are:
+                booleans; the others keep their weights and their momentum.
         """
         pairs = list(zip(leaves.items(), grads, strict=True))
         used = {name: leaf for (name, leaf), grad in pairs if grad is not None}
@@ -103,8 +112,11 @@ class BlockOptimizer:
             [_laid_out_as(block, leaf) for block in own]
             for own, leaf in zip(blocks, weights, strict=True)
         ]
+        kept = _rest(used, moments, parts)
         decay_matrices(weights, self._recipe.decay_at(rate))
         self._apply(weights, found, moments, [self._steps[name] for name in used], rate)
+        for tensor, rest, before in kept:
+            tensor.masked_scatter_(rest, before)
         for name, leaf in used.items():
             if leaf.data_ptr() != self._params[name].data_ptr():
                 leading_block(self._params[name], leaf.shape).copy_(leaf)
@@ -163,6 +175,18 @@ class BlockOptimizer:
             for moment, saved in zip(moments, state["moments"][name], strict=True):
                 moment.copy_(saved)
             self._steps[name].copy_(state["steps"][name])
+
+
+def _rest(
+    used: Mapping[str, Tensor], moments: Sequence[Sequence[Tensor]], parts: Mapping[str, Tensor]
+) -> list[tuple[Tensor, Tensor, Tensor]]:
+    """What is to be put back after a step: (tensor, where it is not updated, what is there)."""
+    kept = []
+    for (name, leaf), own in zip(used.items(), moments, strict=True):
+        if name in parts:
+            rest = ~parts[name]
+            kept += [(each, rest, each.masked_select(rest)) for each in (leaf, *own)]
+    return kept
 
 
 def _in_one_piece(block: Tensor) -> bool:

@@ -13,12 +13,11 @@ _LONGEST = 2
 _TO_THE_END = 3
 """So many finalists or fewer are not halved any more.
 
-Short trainings decide badly between networks that are nearly alike. On `digits` and `wine`, with as
-many epochs in all, the winner's validation loss was .073 for three finalists without rounds, .076
-for eight of which two were trained to the end, .076 for six of which three were, .082 for four
-without rounds (14 searches); and .088 for three without rounds, .093 for eight of which one was
-trained to the end, .104 for four of which one was (20 searches). So rounds are the way to look at
-many, and no reason to have more than three where time is short.
+Short trainings decide badly between networks that are nearly alike. Mean validation loss of the
+winner over 20 searches (`digits` and `wine`, five seeds each), with about as many epochs in all:
+.088 for three finalists without rounds; .090 for eight of which two are trained to the end, .091
+for six and for twelve of which three are; .097 for four without rounds; .093 and .104 for eight and
+four of which one is. So rounds are a way to look at many; they do not beat three without rounds.
 """
 
 _LEAST_EPOCHS = 4

@@ -114,6 +114,6 @@ class Cell(nn.Module):
                 if not isinstance(operation, nn.Identity):
                     outputs = self.drop_path(outputs)
                 total = outputs if total is None else total + outputs
-            # What comes from a node without inputs is a norm's bias, as in the benchmark.
+            # What reads a node without inputs gives a norm's bias at most; children leave it out.
             nodes.append(torch.zeros_like(inputs) if total is None else total)
         return nodes[-1]

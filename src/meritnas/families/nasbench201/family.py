@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.cell_words import short_cell, split_after
@@ -32,11 +34,14 @@ from meritnas.families.operations import (
 )
 from meritnas.families.source import network_source
 from meritnas.space.architecture import Architecture
-from meritnas.space.connected import Connected
 from meritnas.space.decision import ZERO, Decision, Option
+from meritnas.space.live_edges import LiveEdges, live_edges
 from meritnas.space.space import Space
 from meritnas.supernet.gated import GatedSupernet
 from meritnas.supernet.mixed import Mixed
+
+_BUILT = ("params", "flops")
+"""The costs of the child as it is built, without dead operations."""
 
 OPERATIONS = (NONE, SKIP, "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 
@@ -71,12 +76,22 @@ class Nasbench201Space(Family):
     A 3x3 convolution, three stages of equal cells with a residual block of stride 2 between them,
     batch norm, global average pooling, a linear layer.
 
-    Costs, all of the child:
+    An operation is dead if its edge lies on no way from what comes in to what goes out. Children
+    do not hold such operations, though the text of an architecture names them. Nothing reads what
+    they give, or they read a node without inputs; then the benchmark's own networks add a norm's
+    bias, the same for every image, and the children here do not.
+
+    Costs of the child as it is built, without dead operations:
         params: sum(p.numel()).
         flops: multiply-adds of convolutions and the linear layer for one image.
 
-    Where `connected`, a way leads through the cell; all of NAS-Bench-201 has 15,625 cells, but
-    those without one give the same whatever comes in.
+    Costs as the benchmark's table counts, dead operations included:
+        params-paper: parameters.
+        flops-paper: multiply-adds.
+
+    Where `live`, a way leads through the cell and every operation lies on one. All of
+    NAS-Bench-201 has 15,625 cells, but those without a way give the same whatever comes in, and
+    those with dead operations are others of them, written differently.
     """
 
     classes: int
@@ -84,7 +99,7 @@ class Nasbench201Space(Family):
     cells: int
     image: ImageShape
     options: tuple[tuple[str, ...], ...]
-    connected: bool = False
+    live: bool = False
 
     @cached_property
     def space(self) -> Space:
@@ -99,22 +114,27 @@ class Nasbench201Space(Family):
                 for (node, source), names in zip(EDGES, self.options, strict=True)
             ),
             NodeText("cell of NAS-Bench-201", EDGES, SKIP),
-            Connected(EDGES) if self.connected else None,
+            LiveEdges(EDGES) if self.live else None,
         )
 
     @property
     def useful(self) -> Nasbench201Space:
-        """Cells that a way leads through."""
-        return replace(self, connected=any(NONE in names for names in self.options))
+        """Cells that a way leads through, without dead operations."""
+        return replace(self, live=any(NONE in names for names in self.options))
 
     def sees(self, architecture: Architecture | str) -> bool:
         """Whether a way leads through the cell."""
-        reached = {0}
-        options = self.as_architecture(architecture).options
-        for (node, source), name in zip(EDGES, options, strict=True):
-            if name != NONE and source in reached:
-                reached.add(node)
-        return EDGES[-1][0] in reached
+        return any(self._live(self.as_architecture(architecture)))
+
+    def pruned(self, architecture: Architecture | str) -> Architecture:
+        """With `none` for dead operations."""
+        found = self.as_architecture(architecture)
+        options = _without_dead(found.options, self._live(found))
+        return Architecture(options, self.space.text.format(options))
+
+    def _live(self, architecture: Architecture) -> tuple[bool, ...]:
+        """Which edges lie on a way through the cell."""
+        return live_edges(EDGES, [name != NONE for name in architecture.options])
 
     @property
     def nodes(self) -> tuple[tuple[int, ...], ...]:
@@ -125,7 +145,11 @@ class Nasbench201Space(Family):
 
     @cached_property
     def costs(self) -> Mapping[str, CostTerms]:
-        """Every edge costs its operation in each cell."""
+        """Every edge costs its operation in each cell.
+
+        Terms of `params` and `flops` are right for cells without dead operations; `cost` is right
+        for all of them.
+        """
         with torch.device("meta"):
             bare = CellNetwork([SKIP] * len(EDGES), **self._sizes())
         params = {name: 0 for names in self.options for name in names}
@@ -138,10 +162,35 @@ class Nasbench201Space(Family):
                 params[name] += self.cells * parameters(operation)
                 flops[name] += self.cells * multiply_adds(operation, (channels, height, width))
             channels, height, width = 2 * channels, halved(height), halved(width)
-        return {
+        found = {
             "params": self._terms(parameters(bare), params, "parameters"),
             "flops": self._terms(multiply_adds(bare, self.image), flops, "multiply-adds"),
         }
+        return found | {
+            f"{name}-paper": replace(terms, unit=f"{terms.unit} with dead operations")
+            for name, terms in found.items()
+        }
+
+    def cost(self, architecture: Architecture | str, name: str = "params") -> int:
+        """What an architecture costs; dead operations nothing, but for the benchmark's counts."""
+        total = super().cost(architecture, name)
+        if name not in _BUILT:
+            return total
+        found = self.as_architecture(architecture)
+        parts = zip(
+            self.costs[name].single, self.space.picks(found), self._live(found), strict=True
+        )
+        return total - sum(int(term[pick]) for term, pick, live in parts if not live)
+
+    def within(self, limits: Mapping[str, int]) -> FeasibleSet:
+        """The architectures whose costs are at most these limits, by the cost's name.
+
+        Where the child's own costs are limited, those without dead operations: any other cell is
+        one of them, written differently.
+        """
+        if not self.live and self.useful.live and any(name in _BUILT for name in limits):
+            return self.useful.within(limits)
+        return super().within(limits)
 
     def _terms(self, constant: int, each: Mapping[str, int], unit: str) -> CostTerms:
         single = tuple(np.array([each[name] for name in names]) for names in self.options)
@@ -190,7 +239,10 @@ class Nasbench201Space(Family):
         dropout: float = 0.0,
         auxiliary: bool = False,
     ) -> CellNetwork:
-        """The network of one architecture; `dropout` is the rate of drop-path on its edges."""
+        """The network of one architecture without its dead operations.
+
+        `dropout` is the rate of drop-path on its edges.
+        """
         if auxiliary:
             raise UsageError(
                 "networks of the space nasbench201 have no auxiliary head; set auxiliary to 0"
@@ -198,7 +250,8 @@ class Nasbench201Space(Family):
         found = self.as_architecture(architecture)
         self.space.picks(found)  # complains about what is no architecture of this space
         with seeded(seed):
-            return CellNetwork(found.options, **self._sizes(), drop_path=dropout)
+            built = _without_dead(found.options, self._live(found))
+            return CellNetwork(built, **self._sizes(), drop_path=dropout)
 
     def _sizes(self) -> dict[str, Any]:
         """What networks are made with beside their operations."""
@@ -225,6 +278,16 @@ class Nasbench201Space(Family):
             ]
         )
 
+    def own_weights(
+        self, architecture: Architecture | str, weights: Mapping[str, Tensor]
+    ) -> dict[str, Tensor]:
+        """Without those of dead operations, which children of MeritNAS 0.1 had."""
+        live = self._live(self.as_architecture(architecture))
+        dead = tuple(f".edges.{i}." for i, edge in enumerate(live) if not edge)
+        return {
+            name: value for name, value in weights.items() if not any(part in name for part in dead)
+        }
+
     def restrict(self, kept: Sequence[np.ndarray]) -> Nasbench201Space:
         """The same network with fewer operations to choose from."""
         return replace(self, options=keep(self.options, kept))
@@ -244,8 +307,9 @@ class Nasbench201Space(Family):
         return short_cell(EDGES, self.as_architecture(architecture).options)
 
     def drawings(self, architecture: Architecture | str) -> tuple[Drawing, ...]:
-        """The cell: node 0 comes in, the last node is the output."""
-        options = self.as_architecture(architecture).options
+        """The cell: node 0 comes in, the last node is the output; dead edges are marked."""
+        found = self.as_architecture(architecture)
+        options = found.options
         nodes = tuple(
             Node(
                 node_name(number),
@@ -257,11 +321,22 @@ class Nasbench201Space(Family):
             )
             for number in (1, 2, 3)
         )
-        return (Drawing(f"cell; {nodes[-1].name} is its output", (node_name(0),), nodes),)
+        dead = tuple(
+            (node_name(source), node_name(node))
+            for (node, source), name, live in zip(EDGES, options, self._live(found), strict=True)
+            if name != NONE and not live
+        )
+        return (Drawing(f"cell; {nodes[-1].name} is its output", (node_name(0),), nodes, dead),)
 
     def source(self, architecture: Architecture | str) -> str:
-        """The cell, the network of it, and the operations that the cell has."""
+        """The cell, the network of it, and the operations that the cell has but for dead ones."""
         found = self.as_architecture(architecture)
+        built = _without_dead(found.options, self._live(found))
         about = f"Images [n, {', '.join(map(str, self.image))}] -> scores [n, {self.classes}]."
-        arguments = {"operations": list(found.options), **self._sizes()}
+        arguments = {"operations": list(built), **self._sizes()}
         return network_source(CellNetwork, arguments, found.text, about)
+
+
+def _without_dead(options: Sequence[str], live: Sequence[bool]) -> tuple[str, ...]:
+    """Operations of a cell's edges, `none` for those that are dead."""
+    return tuple(name if edge else NONE for name, edge in zip(options, live, strict=True))

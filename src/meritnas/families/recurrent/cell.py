@@ -31,13 +31,17 @@ class Edge(NamedTuple):
     """One edge of a cell, as it runs.
 
     With x what it reads, c = sigmoid(W_c x) and act(W_h x) what its options make of x, its output
-    is the sum of g * (x + c * (act(W_h x) - x)) over options with weight g (AdvantageNAS,
-    appendix E).
+    is x - c * x + c * (the sum of g * act(W_h x) over options with weight g): for one option
+    AdvantageNAS' appendix E. An option's weight multiplies its activation only, as in its authors'
+    code, not the highway x - c * x, which is there whatever is chosen: if it were weighted, the
+    slope of the loss by a weight would tell the highway's worth and not the activation's, and
+    `zero` would not be an option that gives zeros.
 
     Attributes:
         node: where it leads.
         source: where it comes from.
         acts: names in `ACTIVATIONS`, and their weights, None for one; nothing gives zeros.
+        presence: how much of the edge is there, highway included; None for all of it.
         gate: W_c [width, width].
         map: W_h [width, width], or None where no activation needs it.
     """
@@ -45,6 +49,7 @@ class Edge(NamedTuple):
     node: int
     source: int
     acts: Sequence[tuple[str, Tensor | None]]
+    presence: Tensor | None
     gate: Tensor
     map: Tensor | None
 
@@ -52,19 +57,16 @@ class Edge(NamedTuple):
         """[n, width] from x, W_c x and W_h x, all [n, width]."""
         opened = torch.sigmoid(opening)
         kept = inputs - opened * inputs
+        if self.presence is not None:
+            kept = self.presence * kept
         total: Tensor | None = None
-        share: Tensor | None = None
         for name, weight in self.acts:
             act = ACTIVATIONS[name]
-            if weight is not None:
-                share = weight if share is None else share + weight
             if act is None:
                 continue
             assert mapped is not None
             units = act(mapped) if weight is None else weight * act(mapped)
             total = units if total is None else total + units
-        if share is not None:
-            kept = share * kept
         return kept if total is None else torch.addcmul(kept, opened, total)
 
 
@@ -73,7 +75,7 @@ class Cell(NamedTuple):
 
     Attributes:
         nodes: how many intermediate nodes there are.
-        edges: those that say something.
+        edges: those that are there.
         present: how many edges each node has the mean of, from node 1 on.
         from_words: [2 * width, width], W_c and W_h of the input for the word.
         from_state: [2 * width, width], the same for the state.
@@ -100,8 +102,7 @@ class Cell(NamedTuple):
         """
         projected = F.linear(words, self.from_words).unbind(dim=1)
         leaving = [
-            [edge for edge in self.edges if edge.source == number and edge.acts]
-            for number in range(self.nodes)
+            [edge for edge in self.edges if edge.source == number] for number in range(self.nodes)
         ]
         maps = [_stacked(edges) for edges in leaving]
         found = []

@@ -74,6 +74,7 @@ class RecurrentNetwork(Language):
                 node,
                 source,
                 ((self._names[i], None),),
+                None,
                 self.get_parameter(f"gates.{i}.weight"),
                 self.get_parameter(f"maps.{i}.weight") if str(i) in self.maps else None,
             )

@@ -13,7 +13,7 @@ from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.cell_words import short_cell, split_after
 from meritnas.families.drawing import Drawing, Node, node_name
-from meritnas.families.family import Family, keep, seeded
+from meritnas.families.family import Absence, Family, keep, seeded
 from meritnas.families.node_text import NodeText
 from meritnas.families.recurrent.cell import ACTIVATIONS, NONE, edges_of
 from meritnas.families.recurrent.child import RecurrentNetwork
@@ -21,7 +21,7 @@ from meritnas.families.recurrent.spec import Recurrent
 from meritnas.families.recurrent.supernet import RecurrentSupernet
 from meritnas.families.source import network_source
 from meritnas.space.architecture import Architecture
-from meritnas.space.decision import Decision, Option
+from meritnas.space.decision import ZERO, Decision, Option
 from meritnas.space.rule import ABSENT, PresentEdges
 from meritnas.space.space import Space
 
@@ -74,7 +74,8 @@ class RecurrentSpace(Family):
     state, and a linear layer scores the words that may follow. Maps have no biases.
 
     An edge's maps are shared by its activations. `zero` leaves x - c * x and needs the gate's map
-    only; `identity` is an activation and needs both.
+    only; it is an option that gives zeros (its tag), since what is left is there whatever is
+    chosen. `identity` is an activation and needs both.
 
     Costs, all of the child:
         params: sum(p.numel()).
@@ -94,7 +95,7 @@ class RecurrentSpace(Family):
     @cached_property
     def space(self) -> Space:
         """One decision for each edge: its activation."""
-        tags = {NONE: frozenset({ABSENT})}
+        tags = {NONE: frozenset({ABSENT}), ZERO: frozenset({ZERO})}
         decisions = tuple(
             Decision(
                 f"edge{node}<-{source}",
@@ -167,6 +168,11 @@ class RecurrentSpace(Family):
         """Width, nodes and edges as they are here."""
         one = 1 if NONE in self.options[0] else None
         return Recurrent(width=self.width, nodes=self.nodes_count, predecessors=one)
+
+    @property
+    def absence(self) -> Absence:
+        """An edge without an activation still passes on what it reads, as far as its gate lets."""
+        return Absence(None, "no activation")
 
     def lines(self, architecture: Architecture | str) -> list[str]:
         """A node a line."""

@@ -16,6 +16,9 @@ from meritnas.supernet.gates import Gate, Gates, one_path
 class RecurrentSupernet(Language):
     """The shared weights of a `RecurrentSpace`.
 
+    A gate's weights multiply activations; an edge's highway has weight one, less that of `none`.
+    So an edge without active options is one whose activation is `zero`.
+
     Args:
         vocabulary: how many words there are.
         width: of embeddings, state and nodes.
@@ -64,16 +67,22 @@ class RecurrentSupernet(Language):
         count = max(node for node, _ in self._edges)
         present: list[float | Tensor] = [0.0] * count
         for i, (node, source) in enumerate(self._edges):
-            present[node - 1] = present[node - 1] + self._presence(i, gates[i])
-            acts = self._acts(i, gates[i])
-            if acts:
+            presence = self._presence(i, gates[i])
+            present[node - 1] = present[node - 1] + presence
+            if self._runs(i, gates[i]):
+                acts = self._acts(i, gates[i])
+                part = presence if isinstance(presence, Tensor) else None
                 gate = held[f"gates.{i}.weight"]
                 map_ = held[f"maps.{i}.weight"] if _needs_map(acts) else None
-                edges.append(Edge(node, source, acts, gate, map_))
+                edges.append(Edge(node, source, acts, part, gate, map_))
         return Cell(count, edges, present, held["from_words.weight"], held["from_state.weight"])
 
+    def _runs(self, i: int, gate: Gate) -> bool:
+        """Whether an edge is there: with no activation at all it still passes its highway on."""
+        return not gate.active or any(self._options[i][k] != NONE for k in gate.active)
+
     def _presence(self, i: int, gate: Gate) -> float | Tensor:
-        """How much an edge counts in its node's mean: 1 less the weight of its absence."""
+        """How much of an edge is there, and counts in its node's mean: 1 less `none`'s weight."""
         for k in gate.active:
             if self._options[i][k] == NONE:
                 return 0.0 if gate.weights is None else 1.0 - gate.weights[k]
@@ -95,7 +104,7 @@ class RecurrentSupernet(Language):
         acts = [self._acts(i, gate) for i, gate in enumerate(gates)]
         names = ["words.weight", "from_words.weight", "from_state.weight"]
         names += ["output.weight", "output.bias"]
-        names += [f"gates.{i}.weight" for i, own in enumerate(acts) if own]
+        names += [f"gates.{i}.weight" for i, gate in enumerate(gates) if self._runs(i, gate)]
         names += [f"maps.{i}.weight" for i, own in enumerate(acts) if _needs_map(own)]
         held = dict(self.named_parameters())
         return {name: tuple(held[name].shape) for name in names}

@@ -6,12 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from meritnas.families.drawing import Drawing, Node
+from meritnas.families.drawing import DEAD, Drawing, Node
 from meritnas.report.charts.svg import COLOURS, NARROW_LETTER, Picture, rect, svg, text
 
 _BOX, _GAP = 52.0, 30.0
 _LEFT, _NODE_HEIGHT, _PILL_HEIGHT = 6.0, 24.0, 19.0
 _LANE = 9.0
+_DEAD = " dashed"
+"""The class of dead edges."""
+
 _FIT = 5
 """Boxes that a phone shows side by side and that can still be read."""
 
@@ -42,7 +45,7 @@ def graph_picture(drawing: Drawing) -> Picture:
     """A graph from top to bottom: nodes to the left, what edges do in the middle, lanes right.
 
     An edge leaves its source to the right, runs down the source's own lane to a pill with its
-    operation, and from there down into its node; so no two labels can meet.
+    operation, and from there down into its node; so no two labels can meet. Dead edges are dashed.
     """
     lanes: dict[str, int] = {}
     for source in (source for node in drawing.nodes for source, _ in node.reads):
@@ -60,8 +63,9 @@ def graph_picture(drawing: Drawing) -> Picture:
         top = y + sum(_row(label) for _, label in node.reads) + 8
         for number, (source, label) in enumerate(node.reads):
             middle, lane = y + _row(label) / 2, lanes[source]
-            wires.append(grid.wire(places[source], lane, middle, number, top))
-            boxes += grid.pill(label, source, middle, lane) if label else []
+            dead = (source, node.name) in drawing.dead
+            wires.append(grid.wire(places[source], lane, middle, number, top, dead=dead))
+            boxes += grid.pill(label, source, middle, lane, dead=dead) if label else []
             y += _row(label)
         kind = "node" if node is drawing.nodes[-1] else "node strong"
         boxes += grid.node(_words(node), top, kind)
@@ -107,16 +111,18 @@ class _Grid:
             text(middle, y + _NODE_HEIGHT / 2 + 4.5, words, on),
         ]
 
-    def pill(self, label: str, source: str, middle: float, lane: int) -> list[str]:
-        """What an edge does."""
-        kind = f"pill l{lane % COLOURS}"
+    def pill(self, label: str, source: str, middle: float, lane: int, *, dead: bool) -> list[str]:
+        """What an edge does, or would do."""
+        kind = f"pill l{lane % COLOURS}" + _DEAD * dead
         place = self.pills, middle - _PILL_HEIGHT / 2, self.pill_width, _PILL_HEIGHT
         return [
-            rect(*place, kind, f"{label} of {source}"),
+            rect(*place, kind, f"{label} of {source}" + f"; {DEAD}" * dead),
             text(self.pills + self.pill_width / 2, middle + 4, label),
         ]
 
-    def wire(self, start: float, lane: int, middle: float, number: int, end: float) -> str:
+    def wire(
+        self, start: float, lane: int, middle: float, number: int, end: float, *, dead: bool
+    ) -> str:
         """From a source by its lane to the row of the edge, and on into the node below."""
         right, bend = _LEFT + self.node_width, 5.0
         x, down = self.lanes + _LANE * lane, right - 14 - number * _LANE
@@ -126,7 +132,7 @@ class _Grid:
             f"H{down + bend:.1f} q{-bend},0 {-bend},{bend} V{end - 1:.1f} "
             f"M{down - 3.5:.1f},{end - 6:.1f} l3.5,5.5 l3.5,-5.5"
         )
-        return f'<path class="wire l{lane % COLOURS}" d="{path}"/>'
+        return f'<path class="wire l{lane % COLOURS}{_DEAD * dead}" d="{path}"/>'
 
 
 def _row(label: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from meritnas.families.drawing import DEAD, Drawing
 from meritnas.report.charts.bars import limit_bars
 from meritnas.report.charts.figure import Figure
 from meritnas.report.charts.network import graph_picture, layers_picture
@@ -96,7 +97,7 @@ def network_section(run: RunFiles, network: RunNetwork) -> Section | None:
         return Section("network", "The network", lead, figures=(figure,))
     if not network.drawings:
         return _decided_section(network, lead)
-    figures = tuple(Figure(graph_picture(each), each.title) for each in network.drawings)
+    figures = tuple(Figure(graph_picture(each), _caption(each)) for each in network.drawings)
     return Section(
         "network",
         "The network",
@@ -104,6 +105,10 @@ def network_section(run: RunFiles, network: RunNetwork) -> Section | None:
         figures=figures[:_SHOWN_CELLS],
         folded=figures[_SHOWN_CELLS:],
     )
+
+
+def _caption(drawing: Drawing) -> str:
+    return drawing.title + (f"; dashed: {DEAD}" if drawing.dead else "")
 
 
 def _decided_section(network: RunNetwork, lead: str) -> Section | None:

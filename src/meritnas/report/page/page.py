@@ -32,6 +32,7 @@ from meritnas.report.page.section import Section
 from meritnas.report.repeat import repeat_command
 from meritnas.report.run_files import RunFiles, read_run
 from meritnas.report.run_network import RunNetwork, run_network
+from meritnas.run.ending import ending_text
 from meritnas.store.whole_files import write_whole
 from meritnas.version import __version__
 from meritnas.wording import visible_line
@@ -123,6 +124,9 @@ def _last_sections(run: RunFiles, problems: list[str]) -> list[Section]:
     found = []
     kept = run["result"].get("notes", ())
     notes = [str(note) for note in kept] if isinstance(kept, list) else []
+    ended = _ending(run)
+    if ended:
+        notes.insert(0, ended)
     if problems or notes:
         found.append(Section("notes", "Notes", items=(*problems, *notes)))
     strategy = run["architecture"].get("strategy")
@@ -136,6 +140,15 @@ def _last_sections(run: RunFiles, problems: list[str]) -> list[Section]:
         lead = "This run was made on data in memory; give the same data to meritnas.search again."
         found.append(Section("repeat", "The same again", lead))
     return found
+
+
+def _ending(run: RunFiles) -> str:
+    """That the search ended too early; nothing where it did not or a file has lost it."""
+    chosen = run["architecture"]
+    try:
+        return ending_text(chosen["ending"], float(chosen["seconds"]))
+    except (LookupError, TypeError, ValueError):
+        return ""
 
 
 def _title(run: RunFiles, network: RunNetwork) -> str:

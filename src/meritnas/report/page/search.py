@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from meritnas.engine.candidates import JUDGING
 from meritnas.report.candidate_rows import candidate_rows
 from meritnas.report.charts.figure import Figure
 from meritnas.report.charts.lines import Series, line_chart
@@ -17,7 +18,6 @@ from meritnas.report.page.section import Section, Table
 from meritnas.report.pareto_points import curve_metric, point_cells, score_label
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
-from meritnas.run.job import JUDGING
 
 SHOWN_DECISIONS = 24
 """Charts of beliefs beyond these are folded."""

@@ -35,6 +35,8 @@ def summary_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         rows.append(("fit the limits", _feasible_text(summary)))
     if "test" in summary:
         rows += _score_rows(summary)
+    if ended := _ended(summary.get("ending")):
+        rows.append(("search", ended))
     if "seconds" in summary:
         rows.append(("time", duration_text(summary["seconds"])))
     return [*rows, ("run folder", str(summary.get("run", "?")))]
@@ -47,6 +49,14 @@ def kind_of_data(summary: Mapping[str, Any]) -> DataKind:
     # The first runs say which space it was only; one of a user's own is not imported for that.
     space = str(summary.get("space", "tabular"))
     return kind_named("table" if is_own(space) else data_of(space) or "table")
+
+
+def _ended(ending: Any) -> str:
+    """Whether a search ended too early, in a few words; the note at its end says more."""
+    if not isinstance(ending, Mapping):
+        return ""
+    words = [word for word in ("undecided", "undertrained") if ending.get(word)]
+    return f"too short: {' and '.join(words)}" if words else ""
 
 
 def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -63,10 +63,11 @@ class AgentStrategy:
 
 def recommendation(name: str) -> Recommendation:
     """The choice at the end: `mode`, the least blamed network, or `draw`, as algorithm 1 ends."""
-    return {"mode": _least_blamed, "draw": _drawn}[name]
+    return {"mode": least_blamed, "draw": _drawn}[name]
 
 
-def _least_blamed(agents: Agents, rng: np.random.Generator) -> Architecture:
+def least_blamed(agents: Agents, rng: np.random.Generator) -> Architecture:
+    """The network whose options lost least."""
     del rng
     return agents.favourite()
 

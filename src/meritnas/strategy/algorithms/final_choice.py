@@ -101,11 +101,10 @@ class Ranked:
         unique, counts = np.unique(picks, axis=0, return_counts=True)
         for row in unique[np.argsort(-counts, kind="stable")[: self.frequent]]:
             candidates.add(feasible.space.architecture(row))
-        losses = {
-            architecture: probe.held_out_loss(np.array(feasible.space.picks(architecture)))
-            for architecture in candidates
-        }
-        return sorted(candidates, key=lambda found: (losses[found], found.text))
+        # In an order that is the same in all processes that judge them together.
+        found = sorted(candidates, key=lambda one: one.text)
+        losses = probe.held_out_losses(np.array([feasible.space.picks(one) for one in found]))
+        return [found[k] for k in np.argsort(losses, kind="stable")]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from meritnas.clock import Clock
-from meritnas.credit.advantage import picked
+from meritnas.credit.edge_advantage import picked
 from meritnas.strategy.algorithms.black_box import uniform_draw
 from meritnas.strategy.algorithms.policy_strategy import JudgingStrategy
 from meritnas.strategy.algorithms.temperature import Temperature, gdas_temperature

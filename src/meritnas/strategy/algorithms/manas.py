@@ -12,6 +12,7 @@ from meritnas.credit.baseline import Baseline, MovingAverage
 from meritnas.credit.coordinated import coordinated_descent
 from meritnas.data.stream import Batch
 from meritnas.policy.agents import Agents, Proposals, Sampling
+from meritnas.policy.pooled import kin_of
 from meritnas.strategy.algorithms.agent_strategy import (
     DRAWN_AT_ONCE,
     AgentStrategy,
@@ -69,11 +70,12 @@ class BlamedAgents(AgentStrategy):
     """
 
     turns: ClassVar[Turns] = WITH_WEIGHTS
-    saved: ClassVar[tuple[str, ...]] = ("blame", "draws", "excess")
+    saved: ClassVar[tuple[str, ...]] = ("blame", "draws", "excess", "times")
 
     judge: Judge
     baseline: Baseline | None = None
     _average: MovingAverage = field(default_factory=MovingAverage, init=False)
+    _squares: float = field(default=0.0, init=False)
     _ahead: Proposals | None = field(default=None, init=False)
     _judged: np.ndarray | None = field(default=None, init=False)
 
@@ -101,22 +103,34 @@ class BlamedAgents(AgentStrategy):
         loss = min(1.0, lost)
         blamed = loss if self.baseline is None else -self.baseline.signals([-loss])[0]
         excess = -self._average.signals([-lost])[0]
-        agents = self.agents
-        known = ((agents.blame, blamed), (agents.draws, 1.0), (agents.excess, excess))
+        agents, ones = self.agents, [np.ones_like(row) for row in marginals]
+        known = (
+            (agents.blame, blamed, marginals),
+            (agents.draws, 1.0, marginals),
+            (agents.excess, excess, marginals),
+            (agents.times, 1.0, ones),
+        )
         agents.learn(
             *(
-                coordinated_descent(rows, picks[None], np.array([added]), marginals)
-                for rows, added in known
+                coordinated_descent(rows, picks[None], np.array([added]), chances)
+                for rows, added, chances in known
             )
         )
+        self._squares += excess**2
+        self._set_noise()
         self._judged = picks
         return Learnt({"reward": 1.0 - loss, "used": 1.0, **self.agents.sampling.settings})
+
+    def _set_noise(self) -> None:
+        """The mean square of a round's excess."""
+        self.agents.noise = self._squares / max(1.0, float(self.agents.times[0].sum()))
 
     def state_dict(self) -> dict[str, Any]:
         """What agents know, baseline, generator and what was drawn ahead."""
         ahead = self._ahead
         return {
             **super().state_dict(),
+            "squares": self._squares,
             "average": self._average.state_dict(),
             "baseline": None if self.baseline is None else self.baseline.state_dict(),
             "judged": None if self._judged is None else self._judged.tolist(),
@@ -127,6 +141,8 @@ class BlamedAgents(AgentStrategy):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
         super().load_state_dict(state)
+        self._squares = state["squares"]
+        self._set_noise()
         self._average.load_state_dict(state["average"])
         if self.baseline is not None:
             self.baseline.load_state_dict(state["baseline"])
@@ -138,11 +154,16 @@ class BlamedAgents(AgentStrategy):
 
 
 def blamed_agents(
-    problem: Problem, sampling: Sampling, judged_by: str, baseline: str, final: str
+    problem: Problem, sampling: Sampling, judged_by: str, baseline: str, final: str, pooling: str
 ) -> BlamedAgents:
-    """Agents at their first round, judged by `loss` or `error`, against `none` or `average`."""
+    """Agents at their first round.
+
+    They are judged by `loss` or `error`, against `none` or `average`, and `shrinkage` pools what
+    they know for the recommendation.
+    """
+    kin = kin_of(problem.feasible.space, problem.tables) if pooling == "shrinkage" else ()
     return BlamedAgents(
-        agents=Agents(problem.feasible, sampling),
+        agents=Agents(problem.feasible, sampling, kin=kin),
         judge=ScaledLoss(problem.chance_loss) if judged_by == "loss" else error_rate,
         rng=problem.rng(),
         final=recommendation(final),

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from meritnas.clock import Clock
+from meritnas.cost.feasible import FeasibleSet
 from meritnas.credit.least_squares import LeastSquares
+from meritnas.credit.pairwise import Pairwise
 from meritnas.errors import whole_number
 from meritnas.policy.agents import Agents, Sampling
+from meritnas.space.architecture import Architecture
 from meritnas.strategy.algorithms.agent_strategy import (
     DRAWN_AT_ONCE,
     AgentStrategy,
+    least_blamed,
     recommendation,
 )
 from meritnas.strategy.problem import Problem
@@ -28,6 +32,38 @@ _LOSSES_A_STEP = 2
 
 PSEUDO_DRAWS = 1.0
 """The ridge of regressions."""
+
+
+class Regression(Protocol):
+    """Which options losses are due to."""
+
+    def add(self, picks: np.ndarray, losses: np.ndarray) -> None:
+        """Joint actions [n, agents] and their losses [n] on one batch."""
+        ...
+
+    def solve(self) -> list[np.ndarray]:
+        """Each option's share, a row for each agent that sums to zero."""
+        ...
+
+    def seen(self) -> list[np.ndarray]:
+        """For each agent booleans [options]: which of them occurred."""
+        ...
+
+    def best(self, feasible: FeasibleSet) -> Architecture | None:
+        """The best network, where that is another one than the agents' least blamed options."""
+        ...
+
+    def forget(self, share: float) -> None:
+        """Let what was seen count less; 1 for not at all."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that is needed to go on."""
+        ...
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a saved state."""
+        ...
 
 
 @dataclass
@@ -52,7 +88,7 @@ class RegressedAgents(AgentStrategy):
             which only the order counts.
     """
 
-    regression: LeastSquares
+    regression: Regression
     chance: float
     together: int
     turns: Turns
@@ -107,6 +143,14 @@ class RegressedAgents(AgentStrategy):
         self.regression.forget(1.0 - self.memory)
         self._turn = 0
         self._paths = []
+
+    def leader(self) -> Architecture:
+        """The regression's best network, or the one with the least blame."""
+        return self.regression.best(self.agents.feasible) or super().leader()
+
+    def derive(self, probe: Probe) -> list[Architecture]:
+        """The leader, unless a draw is asked for."""
+        return [self.leader()] if self.final is least_blamed else super().derive(probe)
 
     def state_dict(self) -> dict[str, Any]:
         """What agents know, the regression, generator and what was drawn ahead."""
@@ -177,11 +221,13 @@ def regressed_agents(
     final: str,
     *,
     adds_up: bool,
+    pairs: bool = False,
 ) -> RegressedAgents:
-    """Agents before their first estimate."""
+    """Agents before their first estimate, of main effects or also of pairs."""
+    sizes = problem.feasible.space.sizes
     return RegressedAgents(
         agents=Agents(problem.feasible, sampling),
-        regression=LeastSquares(problem.feasible.space.sizes, PSEUDO_DRAWS),
+        regression=Pairwise(sizes) if pairs else LeastSquares(sizes, PSEUDO_DRAWS),
         rng=problem.rng(),
         final=recommendation(final),
         chance=problem.chance_loss,

@@ -61,8 +61,8 @@ PACES: Mapping[str, Pace] = {
 }
 """All default rates, in one place.
 
-`tabnas` (appendix B.1; REINFORCE and the soft rewards too): Adam (.9, .999), eps 1e-3, and .005
-where there are many updates. `advantage` (appendix D): Adam (.5, .999), norm
+`tabnas` (appendix B.1; the soft rewards too): Adam (.9, .999), eps 1e-3, and .005
+where there are many updates. `advantage` (appendix D; REINFORCE too): Adam (.5, .999), norm
 clipped to 1, falling along a cosine. Its weight decay of 3e-3 is left out: gradients of a small
 supernet, whose advantages sum over few cells, are of that size themselves, and the policy would
 stay where it began (entropy 1.34 of 1.39 after 1,200 updates on CIFAR-10, with 3 cells).

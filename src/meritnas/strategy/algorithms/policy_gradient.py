@@ -22,6 +22,9 @@ from meritnas.supernet.probe import Probe
 
 _LARGE_TABLE = 100_000
 
+PATHS_OF_FEW = 2
+"""`paths_at_once` where the policy moves after every step, by one draw, as in AdvantageNAS."""
+
 
 @dataclass
 class PolicyGradient(JudgingStrategy):
@@ -148,7 +151,6 @@ def by_reward(
     law: Law,
     reward: Reward,
     choose: FinalChoice,
-    seen: BestSeen | None = None,
 ) -> PolicyGradient:
     """A policy gradient whose draws get their whole reward."""
     baseline: Baseline = Paired() if told.baseline == "paired" else MovingAverage()
@@ -162,5 +164,5 @@ def by_reward(
         law=law,
         credit=WholeReward(reward, baseline),
         choose=choose,
-        seen=seen or BestSeen(),
+        seen=BestSeen(),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from meritnas.supernet.probe import Probe
 
 @dataclass
 class ShapleyMixture(ValuedMixture):
-    """Shapley-NAS: options weighted by a softmax that follows their Shapley values (section 3.3).
+    """Shapley-NAS: options weighted by a softmax that follows their Shapley values (section 3.4).
 
     The supernet is trained as a mixture with weights softmax(alpha). After every epoch that
     follows the warm-up, the weights rest while values are estimated, turn by turn; after the last
@@ -32,11 +32,13 @@ class ShapleyMixture(ValuedMixture):
     Attributes:
         logits: [players], alpha.
         average: [players], s.
+        moves: how often alpha has moved.
     """
 
     estimate: Estimate
     logits: np.ndarray
     average: np.ndarray
+    moves: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -49,7 +51,8 @@ class ShapleyMixture(ValuedMixture):
         self._turn += 1
         if self._turn == self.estimate.turns:
             values = self.estimate.values(self._sampler)
-            self.average, change = self.step.moved(self.average, values)
+            self.moves += 1
+            self.average, change = self.step.moved(self.average, values, self.moves)
             self.logits = self.logits + change
             self._sampler = self.estimate.begin(self.rng)
             self._turn = 0
@@ -62,12 +65,13 @@ class ShapleyMixture(ValuedMixture):
     def state_dict(self) -> dict[str, Any]:
         """Everything, the unfinished estimate included."""
         known = {"logits": self.logits.tolist(), "average": self.average.tolist()}
-        return {**known, **super().state_dict()}
+        return {**known, "moves": self.moves, **super().state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a saved state."""
         self.logits = np.array(state["logits"])
         self.average = np.array(state["average"])
+        self.moves = state.get("moves", 0)  # 0.1 kept none, and its steps need none
         super().load_state_dict(state)
 
 

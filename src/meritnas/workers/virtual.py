@@ -1,0 +1,67 @@
+"""Virtual workers: into how many shares work is divided, whoever does them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from meritnas.errors import UsageError
+from meritnas.workers.workers import ONE, Workers
+
+
+@dataclass(frozen=True)
+class VirtualWorkers:
+    """V shares of work, dealt out over the ranks there are: share v belongs to rank v % size.
+
+    V decides what is computed, so it is a part of a run's settings; the number of ranks decides
+    only where. TabNAS averages over several cores likewise (appendix B.2.2).
+
+    Attributes:
+        count: V.
+        ranks: who computes; their number divides V.
+    """
+
+    count: int = 1
+    ranks: Workers = ONE
+
+    def __post_init__(self) -> None:
+        """Complain where some ranks would have more to do than others."""
+        if self.count % self.ranks.size:
+            raise UsageError(
+                f"{self.count} workers cannot be dealt out evenly over {self.ranks.size} "
+                "processes; start as many as divide the number of workers"
+            )
+
+    def each(self, work: Callable[[int], Tensor], lengths: Sequence[int]) -> list[Tensor]:
+        """What the work of each virtual worker gives, in their order, on every rank.
+
+        Operations that draw from torch's own generator draw from one that is the share's own, so
+        that the generator is afterwards the same on all ranks. One worker alone draws from
+        torch's.
+
+        Args:
+            work: v -> numbers [lengths[v]], of one type for all.
+            lengths: for each virtual worker.
+        """
+        if self.count == 1:
+            return [work(0)]
+        seeds = torch.randint(2**62, (self.count,)).tolist()
+        found = [_drawing_from(seeds[v], work, v) for v in self._of(self.ranks.rank)]
+        by_rank = [sum(lengths[v] for v in self._of(rank)) for rank in range(self.ranks.size)]
+        shares: dict[int, Tensor] = {}
+        for rank, numbers in enumerate(self.ranks.gather(torch.cat(found), by_rank)):
+            own = self._of(rank)
+            shares |= zip(own, numbers.split([lengths[v] for v in own]), strict=True)
+        return [shares[v] for v in range(self.count)]
+
+    def _of(self, rank: int) -> range:
+        return range(rank, self.count, self.ranks.size)
+
+
+def _drawing_from(seed: int, work: Callable[[int], Tensor], v: int) -> Tensor:
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        return work(v)
