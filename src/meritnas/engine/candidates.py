@@ -10,28 +10,14 @@ from typing import Any
 import numpy as np
 
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.cost.terms import CostTerms
 from meritnas.engine.loop import Search
 from meritnas.space.architecture import Architecture
-from meritnas.supernet.probe import Probe
-from meritnas.witness import one_shot, size
-from meritnas.witness.one_shot import OneShot
-from meritnas.witness.size import Size
+from meritnas.witness.panel import Panel
 from meritnas.witness.vote import rank_sums
 from meritnas.witness.witness import Witness
 
 JUDGING = "candidates"
 """What the time after a search's last step is called beside that of its phases."""
-
-WEIGHTS: Mapping[str, float] = {one_shot.NAME: 1.0, size.NAME: 0.25}
-"""How much the rank of each witness counts.
-
-Mean over 50 searches on tables (`digits` within 3,000 and 8,000 parameters, four strategies; `wine`
-within 700, three; five seeds each, 30 epochs) of the smallest validation loss of the first three
-networks, and of the first alone: .1046 and .1519 in the strategies' own order; .0996 and .1241 by
-one-shot loss; with sizes weighted .25, .5, 1, 2: .1001 and .1174, .1004 and .1183, .1007 and .1182,
-.1031 and .1193.
-"""
 
 
 @dataclass(frozen=True)
@@ -58,7 +44,7 @@ def judged(
     search: Search,
     own: Sequence[Architecture],
     feasible: FeasibleSet,
-    costs: Mapping[str, CostTerms],
+    panel: Panel,
 ) -> list[Candidate]:
     """The candidates of a search that has taken all its steps, best first.
 
@@ -71,21 +57,12 @@ def judged(
         search: with its beliefs and shared weights.
         own: what the strategy has chosen, best first.
         feasible: what may be proposed.
-        costs: what architectures cost, by the cost's name.
+        panel: who is asked about them.
     """
     if search.plan.candidates == 1:
         return [Candidate(one, {}, float(place)) for place, one in enumerate(own, start=1)]
     proposed = propose(own, search.strategy.beliefs(), feasible, search.plan.candidates)
-    return judge(proposed, feasible, witnesses_of(search.probe, feasible, costs))
-
-
-def witnesses_of(
-    probe: Probe, feasible: FeasibleSet, costs: Mapping[str, CostTerms]
-) -> tuple[Witness, ...]:
-    """All who are asked about candidates; the size that counts is that of the first limit."""
-    counted = feasible.limits[0].name if feasible.limits else "params"
-    sizes = (Size(costs[counted]),) if counted in costs else ()
-    return (OneShot(probe), *sizes)
+    return judge(proposed, feasible, panel.within(feasible), panel.weights)
 
 
 def propose(
@@ -112,7 +89,7 @@ def judge(
     proposed: Sequence[Architecture],
     feasible: FeasibleSet,
     witnesses: Sequence[Witness],
-    weights: Mapping[str, float] = WEIGHTS,
+    weights: Mapping[str, float],
 ) -> list[Candidate]:
     """What witnesses say about networks, and these in the order of their votes, best first.
 

@@ -13,7 +13,7 @@ from meritnas.engine.candidates import Candidate, judged
 from meritnas.engine.ladder import best_within
 from meritnas.engine.loop import Kept, Listener, Search, Unkept, run_search
 from meritnas.engine.plan import Plan
-from meritnas.engine.start import make_search
+from meritnas.engine.start import make_panel, make_search
 from meritnas.errors import WorkersError
 from meritnas.prepare.ground import Ground
 from meritnas.settings.settings import SearchSettings
@@ -35,7 +35,9 @@ class Found:
     ladder: list[tuple[int, list[Candidate]]]
 
 
-def search_to_its_end(search: Search, kept: Kept, listen: Listener, ground: Ground) -> Found:
+def search_to_its_end(
+    search: Search, kept: Kept, listen: Listener, ground: Ground, bundle: Bundle[Any]
+) -> Found:
     """What is left of a search; every rank calls it.
 
     Args:
@@ -43,13 +45,14 @@ def search_to_its_end(search: Search, kept: Kept, listen: Listener, ground: Grou
         kept: where it is kept.
         listen: told of every event.
         ground: the space and its feasible part.
+        bundle: the data.
     """
-    feasible, costs = ground.searched_feasible, ground.searched.costs
+    feasible, panel = ground.searched_feasible, make_panel(search, ground, bundle)
     own = run_search(search, kept, listen, feasible)
     with search.own_draws():
-        candidates = judged(search, own, feasible, costs)
+        candidates = judged(search, own, feasible, panel)
         ladder = [
-            (rung.limit, judged(search, evolved, rung.feasible, costs))
+            (rung.limit, judged(search, evolved, rung.feasible, panel))
             for rung in search.rungs
             for evolved in [best_within(rung.feasible, search.probe, search.seed)]
         ]
@@ -78,7 +81,7 @@ def help_search(
     search = make_search(settings, ground, bundle, plan, 0, ranks)
     search.load_state_dict(state)
     with limited_threads(settings.threads):
-        search_to_its_end(search, Unkept(), _nobody, ground)
+        search_to_its_end(search, Unkept(), _nobody, ground, bundle)
 
 
 def _nobody(event: dict[str, Any]) -> None:

@@ -27,6 +27,7 @@ from meritnas.strategy.strategy import Strategy, as_strategy
 from meritnas.strategy.turns import AFTER_WEIGHTS
 from meritnas.supernet.probe import Probe
 from meritnas.supernet.supernet import Supernet, module_of
+from meritnas.witness.panel import Panel, panel_of
 from meritnas.workers.virtual import VirtualWorkers
 from meritnas.workers.workers import ONE, Workers
 
@@ -76,6 +77,11 @@ def make_search(
         *(supernet, probe, strategy, recipe, plan or usual, rng, rungs, settings.seed, price),
         short=ground.searched.short,
     )
+
+
+def make_panel(search: Search, ground: Ground, bundle: Bundle[Any]) -> Panel:
+    """Who is asked about the candidates of a search."""
+    return panel_of(ground.searched, search.probe, bundle.train, bundle.task.loss, search.seed)
 
 
 def strategy_and_plan(

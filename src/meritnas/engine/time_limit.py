@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from meritnas.data.bundle import Bundle
-from meritnas.engine.candidates import JUDGING, judge, witnesses_of
+from meritnas.engine.candidates import JUDGING, judge
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan
-from meritnas.engine.start import make_search, strategy_and_plan
+from meritnas.engine.start import make_panel, make_search, strategy_and_plan
 from meritnas.prepare.ground import Ground
 from meritnas.settings.settings import SearchSettings
 from meritnas.workers.workers import ONE, Workers
@@ -63,13 +63,13 @@ def steps_within(
     return low, candidates
 
 
-def _time_judging(search: Search, ground: Ground) -> float:
+def _time_judging(search: Search, ground: Ground, bundle: Bundle[Any]) -> float:
     """Seconds that judging a candidate takes."""
     feasible = ground.searched_feasible
     some = [feasible.mode([np.zeros(size) for size in feasible.space.sizes])]
-    witnesses = witnesses_of(search.probe, feasible, ground.searched.costs)
+    panel = make_panel(search, ground, bundle)
     begun = time.perf_counter()
-    judge(some, feasible, witnesses)
+    judge(some, feasible, panel.within(feasible), panel.weights)
     return time.perf_counter() - begun
 
 
@@ -89,7 +89,7 @@ def time_steps(
         trial = make_search(settings, ground, bundle, _TRIAL, 0, ranks)
         with trial.own_draws():
             seconds_a_phase = _time_phases(trial, _TRIAL_SHARE * seconds)
-            seconds_a_phase[JUDGING] = _time_judging(trial, ground)
+            seconds_a_phase[JUDGING] = _time_judging(trial, ground, bundle)
     return trial, seconds_a_phase
 
 

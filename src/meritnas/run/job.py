@@ -399,7 +399,7 @@ def _choose(job: Job, store: RunStore, listen: Listener, running: Search) -> Non
         if ranks.size > 1:
             running.seconds += time.perf_counter() - starting
         running.join(ranks)
-        found = search_to_its_end(running, store, listen, ground)
+        found = search_to_its_end(running, store, listen, ground, job.bundle)
     ending = _ending(job, store, running)
     seconds = time.perf_counter() - begun
     judging = seconds - sum(running.phase_seconds.values())

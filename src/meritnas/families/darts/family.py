@@ -298,6 +298,16 @@ class DartsSpace(Family):
             )
         return auxiliary_head(NODES * plan.channels, size, self.classes, self.stem)
 
+    @property
+    def witnesses(self) -> Mapping[str, float]:
+        """Those of `nasbench201`, where they were measured; there is no table of these networks."""
+        return {"one-shot": 1.0, "size": 1.0, "patterns": 1.0, "gradients": 0.5}
+
+    def trunk(self, module: nn.Module) -> tuple[nn.Module, nn.Module]:
+        """From the stem to the last cell."""
+        assert isinstance(module, DartsNetwork)
+        return module.stem[0], module.cells[-1]
+
     def restrict(self, kept: Sequence[np.ndarray]) -> DartsSpace:
         """The same network with fewer operations to choose from."""
         return replace(self, options=keep(self.options, kept))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms
@@ -287,6 +287,21 @@ class Nasbench201Space(Family):
         return {
             name: value for name, value in weights.items() if not any(part in name for part in dead)
         }
+
+    @property
+    def witnesses(self) -> Mapping[str, float]:
+        """As measured on 300 live cells of the benchmark, by validation accuracy after 200 epochs.
+
+        Spearman's correlation over all of them / in the better half / within equal sizes: one-shot
+        loss .80 / .35 / .73 (at its best moment), patterns .89 / .60 / .67, size .75 / .69, all
+        three .94 / .76 / .77, and with gradients at half their weight .95 / .80 / .80.
+        """
+        return {"one-shot": 1.0, "size": 1.0, "patterns": 1.0, "gradients": 0.5}
+
+    def trunk(self, module: nn.Module) -> tuple[nn.Module, nn.Module]:
+        """From the stem to the last cell."""
+        parts = dict(module.named_children())
+        return parts["stem"], parts[f"stage{STAGES}cell{self.cells}"]
 
     def restrict(self, kept: Sequence[np.ndarray]) -> Nasbench201Space:
         """The same network with fewer operations to choose from."""
