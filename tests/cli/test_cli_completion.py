@@ -42,7 +42,7 @@ def test_flags_of_what_was_chosen(complete: Complete) -> None:
     assert complete("meritnas search --perm") == []
     assert complete("meritnas search --space darts --ste") == ["--stem"]
     assert complete("meritnas search --ste") == []
-    assert complete("meritnas search --max-p") == ["--max-params"]
+    assert complete("meritnas search --max-p") == ["--max-params", "--max-params-paper"]
     assert complete("meritnas search --strategy tabnas --sampling r") == ["rejection"]
     Path("run.toml").write_text('strategy = "shapley"\n')
     assert complete("meritnas search --config run.toml --perm") == ["--permutations"]
@@ -58,7 +58,7 @@ def test_flags_of_what_was_chosen(complete: Complete) -> None:
     ],
 )
 def test_what_cannot_be_understood_is_completed_all_the_same(complete: Complete, line: str) -> None:
-    assert complete(line) in (["--max-params"], [])
+    assert complete(line) in (["--max-params", "--max-params-paper"], [])
 
 
 def test_commands(complete: Complete) -> None:

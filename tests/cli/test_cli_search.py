@@ -166,6 +166,7 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
         },
         "preset": None,
         "pareto": True,
+        "workers": 1,
     }
 
 

@@ -172,7 +172,7 @@ def updates_touch_no_weight(name: str, options: Options, folder: Path) -> None:
 def every_pass_is_counted(name: str, options: Options, folder: Path) -> None:
     search, _ = new_search(settings_of(name, options))
     probe = search.probe
-    losses, held_out, gradients = probe.losses, probe.held_out_loss, probe.gradients
+    losses, held_out, gradients = probe.losses, probe.held_out_losses, probe.gradients
     score, loss_under = probe.score, probe.loss_under
     asked = []
 
@@ -180,8 +180,8 @@ def every_pass_is_counted(name: str, options: Options, folder: Path) -> None:
         asked.append(len(picks))
         return losses(picks, batch)
 
-    def watched_held_out(picks: np.ndarray) -> float:
-        asked.append(probe.evaluation_passes)
+    def watched_held_out(picks: np.ndarray) -> np.ndarray:
+        asked.append(probe.evaluation_passes * len(picks))
         return held_out(picks)
 
     def watched_gradients(*arguments: Any) -> Any:
@@ -199,7 +199,7 @@ def every_pass_is_counted(name: str, options: Options, folder: Path) -> None:
     probe.loss_under = watched_loss_under  # type: ignore[method-assign]
     probe.gradients = watched_gradients  # type: ignore[method-assign]
     probe.losses = watched_losses  # type: ignore[method-assign]
-    probe.held_out_loss = watched_held_out  # type: ignore[method-assign]
+    probe.held_out_losses = watched_held_out  # type: ignore[method-assign]
     probe.score = watched_score  # type: ignore[method-assign]
     run(search, folder)
     assert sum(asked) > 0

@@ -39,6 +39,7 @@ def _search(space: str, strategy: str, ranks: Workers) -> str:
     from meritnas.strategy.catalogue import strategy_spec
     from meritnas.strategy.problem import Problem
     from meritnas.supernet.probe import Probe
+    from meritnas.witness.panel import panel_of
     from meritnas.workers.virtual import VirtualWorkers
 
     generator = torch.Generator().manual_seed(0)
@@ -64,7 +65,8 @@ def _search(space: str, strategy: str, ranks: Workers) -> str:
         *(plan, np.random.default_rng(0), ladder(family, limits) if limits else ()),
     )
     events: list[Any] = []
-    result = search_to_its_end(search, Unkept(), events.append, feasible)
+    panel = panel_of(family, probe, part, _noisy_square, 0)
+    result = search_to_its_end(search, Unkept(), events.append, feasible, panel)
     state = {n: v for n, v in search.state_dict().items() if "seconds" not in n}
     digest = hashlib.sha1(repr((result, events, _plain(state))).encode())
     return digest.hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -59,15 +60,16 @@ def equal_credit(credit: AdvantageCredit, probe: Losses) -> None:
     def judge(_: Any, batch: None, picks: np.ndarray) -> tuple[float, np.ndarray]:
         loss = float(probe.losses(picks[None, :], batch)[0])
         (signal,) = expected.signals([-loss])
-        return loss, np.full(len(picks), -signal)
+        return loss, np.full(len(picks), signal)
 
-    credit._judge = judge  # type: ignore[method-assign, assignment]
+    credit._edge = SimpleNamespace(judge=judge, judges_zeros=False)  # type: ignore[assignment]
     credit._silent = [np.zeros_like(row) for row in credit._silent]
 
 
 def test_all_options_that_both_have_are_the_same() -> None:
     ours = {field.name: field.default for field in fields(Reinforce)}
     theirs = {field.name: field.default for field in fields(Advantage)}
+    assert theirs.pop("credit") == "auto"
     assert {name: ours[name] for name in theirs} == theirs
     assert set(ours) - set(theirs) == {"sampling", "baseline"}
 

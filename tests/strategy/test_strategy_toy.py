@@ -37,6 +37,9 @@ class KnowingProbe:
     def held_out_loss(self, picks: np.ndarray) -> float:
         return float(LOSSES[picks[0], picks[1]])
 
+    def held_out_losses(self, picks: np.ndarray) -> np.ndarray:
+        return LOSSES[picks[:, 0], picks[:, 1]]
+
 
 def is_decided(name: str, strategy: Any) -> bool:
     """Whether the rest of the steps can be spared: what is drawn is all but certain."""

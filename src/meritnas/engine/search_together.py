@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from meritnas.cost.feasible import FeasibleSet
 from meritnas.data.bundle import Bundle
 from meritnas.engine.candidates import Candidate, judged
 from meritnas.engine.ladder import best_within
@@ -19,6 +20,7 @@ from meritnas.prepare.ground import Ground
 from meritnas.settings.settings import SearchSettings
 from meritnas.supernet.supernet import module_of
 from meritnas.training.threads import limited_threads
+from meritnas.witness.panel import Panel
 from meritnas.workers.workers import Workers
 
 
@@ -36,7 +38,7 @@ class Found:
 
 
 def search_to_its_end(
-    search: Search, kept: Kept, listen: Listener, ground: Ground, bundle: Bundle[Any]
+    search: Search, kept: Kept, listen: Listener, feasible: FeasibleSet, panel: Panel
 ) -> Found:
     """What is left of a search; every rank calls it.
 
@@ -44,10 +46,9 @@ def search_to_its_end(
         search: as it stands, the same on all ranks.
         kept: where it is kept.
         listen: told of every event.
-        ground: the space and its feasible part.
-        bundle: the data.
+        feasible: what may be found.
+        panel: who is asked about candidates.
     """
-    feasible, panel = ground.searched_feasible, make_panel(search, ground, bundle)
     own = run_search(search, kept, listen, feasible)
     with search.own_draws():
         candidates = judged(search, own, feasible, panel)
@@ -81,7 +82,8 @@ def help_search(
     search = make_search(settings, ground, bundle, plan, 0, ranks)
     search.load_state_dict(state)
     with limited_threads(settings.threads):
-        search_to_its_end(search, Unkept(), _nobody, ground, bundle)
+        panel = make_panel(search, ground, bundle)
+        search_to_its_end(search, Unkept(), _nobody, ground.searched_feasible, panel)
 
 
 def _nobody(event: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from meritnas.engine.ladder import no_curve
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan
 from meritnas.engine.search_together import help_search, search_to_its_end
-from meritnas.engine.start import make_search
+from meritnas.engine.start import make_panel, make_search
 from meritnas.engine.time_limit import steps_within, time_steps
 from meritnas.errors import StoreError
 from meritnas.plugins import Trust, Trusted
@@ -399,7 +399,8 @@ def _choose(job: Job, store: RunStore, listen: Listener, running: Search) -> Non
         if ranks.size > 1:
             running.seconds += time.perf_counter() - starting
         running.join(ranks)
-        found = search_to_its_end(running, store, listen, ground, job.bundle)
+        panel = make_panel(running, ground, job.bundle)
+        found = search_to_its_end(running, store, listen, ground.searched_feasible, panel)
     ending = _ending(job, store, running)
     seconds = time.perf_counter() - begun
     judging = seconds - sum(running.phase_seconds.values())

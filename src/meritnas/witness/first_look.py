@@ -65,7 +65,7 @@ def first_look(
         for hook in hooks:
             hook.remove()
     patterns = _log_determinant(agreements) if seen else np.nan
-    if trunk is None:
+    if trunk is None or not all(end.requires_grad for end in ends):  # or nothing leads through it
         return FirstLook(patterns, np.nan)
     return FirstLook(patterns, _log_ratio(*torch.autograd.grad(found, ends, allow_unused=True)))
 
