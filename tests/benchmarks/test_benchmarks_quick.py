@@ -34,6 +34,7 @@ ARGUMENTS = {
         *[*CIFAR, "--batch", "4", "--seeds", "0", "--size", "8"],
         *["--strategies", "advantage,random,shapley,manas-ls", "--no-zero"],
     ],
+    "nasbench201_limits": [*CIFAR, "--seeds", "0", "--size", "8", "--strategies", "advantage"],
     "credit_fidelity": [*CIFAR, "--seeds", "0", "--figure", "fidelity.png"],
     "recurrent_search": ["book.txt", "--figure", "cells.png"],
     "recurrent_speed": [],
