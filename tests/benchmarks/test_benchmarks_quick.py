@@ -35,6 +35,7 @@ ARGUMENTS = {
         *["--strategies", "advantage,random,shapley,manas-ls", "--no-zero"],
     ],
     "nasbench201_limits": [*CIFAR, "--seeds", "0", "--size", "8", "--strategies", "advantage"],
+    "witnesses": [*CIFAR, "--size", "8"],
     "credit_fidelity": [*CIFAR, "--seeds", "0", "--figure", "fidelity.png"],
     "recurrent_search": ["book.txt", "--figure", "cells.png"],
     "recurrent_speed": [],
@@ -65,7 +66,7 @@ def write_images_and_table(folder: Path) -> None:
     rng = np.random.default_rng(0)
     images = rng.integers(0, 255, (40, 32, 32, 3), dtype=np.uint8)
     np.savez(folder / "images.npz", images=images, labels=np.arange(40) % 10)
-    operations = ("skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
+    operations = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
     lines = ["arch_str,cifar10valid_val_200,cifar10_test_200"]
     for a, b, c, d, e, f in itertools.product(operations, repeat=6):
         lines.append(f"|{a}~0|+|{b}~0|{c}~1|+|{d}~0|{e}~1|{f}~2|,90.5,91.5")
