@@ -56,10 +56,7 @@ class EventLog:
         Raises:
             StoreError: It is shorter.
         """
-        content = self._content()
-        if len(content) < size:
-            raise self._damaged(f"it has {len(content):,} bytes and had {size:,}")
-        return size, hashlib.sha256(content[:size]).hexdigest()
+        return size, hashlib.sha256(self._first(size)).hexdigest()
 
     def cut(self, size: int) -> None:
         """Cut it back to where it was at a checkpoint, from which the search goes on.
@@ -67,10 +64,7 @@ class EventLog:
         Raises:
             StoreError: It is shorter already, or not as it was.
         """
-        content = self._content() if size else b""
-        if len(content) < size:
-            raise self._damaged(f"it has {len(content):,} bytes and had {size:,}")
-        self._digest = hashlib.sha256(content[:size])
+        self._digest = hashlib.sha256(self._first(size) if size else b"")
         with disk_errors(self.path.parent):
             self._digests.announce({}, (size, self._digest.hexdigest()))
             if self._is_there() and self.path.stat().st_size > size:
@@ -99,6 +93,12 @@ class EventLog:
         except (OSError, ValueError) as error:
             raise self._damaged(error) from error
         return content
+
+    def _first(self, size: int) -> bytes:
+        content = self._content()
+        if len(content) < size:
+            raise self._damaged(f"it has {len(content):,} bytes and had {size:,}")
+        return content[:size]
 
     def _running_digest(self) -> Any:
         """SHA-256 of what this process has written, after what was there before."""
