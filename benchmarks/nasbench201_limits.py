@@ -4,13 +4,17 @@
         --strategies advantage,shapley,manas-ls --minutes 10 --workers 2 --json rows.json
 
 One search for a strategy and a seed serves all limits, on the table's own count of parameters
-(`params-paper`). Its time, set-up and judging included, is the same for all. Each limit's
-candidates are the most probable networks that keep it, exactly; the panel of witnesses decides.
-What is found is looked up in the table, and its regret is what the best network within the limit
-has more. Always with it, on shared weights of uniform paths that had the same time:
+(`params-paper`). Its time, set-up, judging and race included, is the same for all. Each limit's
+candidates are the most probable networks that keep it, exactly. Witnesses who need no shared
+weights choose a short list, all witnesses order it, and in the time that is left the first of each
+list, then the second of each, and so on, are trained from scratch for two epochs, one cell a stage.
+Their mean training loss (Ru et al., NeurIPS 2021: how fast a network trains tells how good it
+gets) is one more witness, with as much weight as all others together. What is found is looked up in
+the table, and its regret is what the best network within the limit has more. Always with it, on
+shared weights of uniform paths that had the same time:
 
 - `random`: one network that keeps the limit;
-- `random-race`: as many of those as others have candidates, before the same panel;
+- `random-race`: as many of those as others have candidates, before the same witnesses and race;
 - `largest`: of those that cost most, the one with the smallest one-shot loss.
 
 Without `--test` regret is by validation accuracy, which is what to tune on.
@@ -18,9 +22,21 @@ Without `--test` regret is by validation accuracy, which is what to tune on.
 
 from __future__ import annotations
 
+import json
+import math
+import multiprocessing
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import zip_longest
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -29,22 +45,30 @@ import numpy as np
 import torch
 from scipy.stats import spearmanr
 
-from meritnas import ImageReading, Nasbench201, Training, nasbench201_table
+from meritnas import ImageReading, Nasbench201, Training, nasbench201_space, nasbench201_table
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.engine.candidates import propose
 from meritnas.engine.loop import Search, Unkept, run_search
 from meritnas.engine.start import make_panel
 from meritnas.engine.time_limit import steps_within
+from meritnas.errors import DivergedError
 from meritnas.families.nasbench201.benchmark import NASBench201Table, SplitName
+from meritnas.families.nasbench201.family import Nasbench201Space
 from meritnas.run.begin import begin
 from meritnas.run.job import Job
 from meritnas.settings.request import Request, RunOptions
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.catalogue import strategy_spec
+from meritnas.training.train import train_child
 from meritnas.witness.one_shot import OneShot
 from meritnas.witness.panel import Panel
-from meritnas.witness.vote import rank_sums
-from scoreboard import Target, arguments, finish, show
+from meritnas.witness.size import Size
+from meritnas.witness.vote import order
+from meritnas.witness.witness import Witness
+from scoreboard import Target, arguments, finish, keep, show
+
+Row = dict[str, Any]
+Picks = tuple[int, ...]
 
 LADDER = (80, 110, 150, 200, 320, 400, 560, 600, 830, 1100, None)
 """Thousands of parameters; None for no limit."""
@@ -54,11 +78,19 @@ STRATEGIES = "advantage,shapley,manas-ls"
 OPTIONS: Mapping[str, Mapping[str, Any]] = {"shapley": {"game": "path"}}
 CHANCE = ("random", "random-race", "largest")
 
-_SEARCHING = 0.65
-"""Of the time, at most so much is for the search; what is left is for judging."""
+_SEARCHING = 0.5
+"""Of the time, at most so much is for the search; what is left is for judging and racing."""
 
-_FEWEST, _MOST = 4, 400
-_TIMED = 6
+_LONG, _SHORT = 128, 24
+"""How many networks are proposed for each limit, and judged with shared weights."""
+
+_RACED = 12
+"""At most so many are trained for each limit."""
+
+_RACE_EPOCHS = 2
+_RACE = "race"
+_RACE_WEIGHT = 4.0
+_ENDING = 0.98
 
 
 @dataclass(frozen=True)
@@ -73,26 +105,8 @@ class Setting:
     steps: int
     seconds: float
     threads: int
-
-
-@dataclass(frozen=True)
-class Judged:
-    """What witnesses say about networks.
-
-    Attributes:
-        picks: [n, decisions].
-        said: by the witness's name, [n].
-        weights: how much each counts.
-    """
-
-    picks: np.ndarray
-    said: Mapping[str, np.ndarray]
-    weights: Mapping[str, float]
-
-    def best(self, rows: np.ndarray) -> int:
-        """The row that the witnesses agree on best, among these."""
-        said = {name: values[rows] for name, values in self.said.items()}
-        return int(rows[np.argmin(rank_sums(said, self.weights))])
+    long: int
+    short: int
 
 
 def job_of(setting: Setting, strategy: str, seed: int, begun: float) -> Job:
@@ -130,69 +144,161 @@ def rungs_of(job: Job) -> dict[int | None, FeasibleSet]:
     return {limit: family.within({} if limit is None else {COST: 1000 * limit}) for limit in LADDER}
 
 
-def affordable(job: Job, setting: Setting, panel: Panel, feasible: FeasibleSet) -> int:
-    """How many networks can be judged for each limit in the time that is left."""
-    uniform = feasible.condition([np.zeros(size) for size in feasible.space.sizes])
-    picks = uniform.sample(_TIMED, np.random.default_rng(0))
-    begun = time.perf_counter()
-    judge(panel, feasible, picks)
-    for_each = (time.perf_counter() - begun) / len(picks)
-    left = 0.95 * setting.seconds - (time.perf_counter() - job.begun)
-    return int(min(_MOST, max(_FEWEST, left / for_each / len(LADDER))))
+@dataclass
+class Said:
+    """What witnesses say about networks, each asked once.
+
+    Attributes:
+        panel: the witnesses.
+        whole: what is searched.
+        beliefs: of the search.
+        values: by the witness's name and the network's picks.
+    """
+
+    panel: Panel
+    whole: FeasibleSet
+    beliefs: Sequence[np.ndarray]
+    values: dict[str, dict[Picks, float]] = field(default_factory=dict)
+
+    def ask(self, witness: Witness, networks: Sequence[Picks]) -> None:
+        own = self.values.setdefault(witness.name, {})
+        new = [one for one in dict.fromkeys(networks) if one not in own]
+        if new:
+            own.update(zip(new, witness.judge(np.array(new)).tolist(), strict=True))
+
+    def ask_untrained(self, networks: Sequence[Picks]) -> None:
+        for witness in self.panel.without_weights(self.whole, self.beliefs):
+            counts = Size(self.panel.costs[COST])  # as the ladder does
+            self.ask(counts if witness.name == counts.name else witness, networks)
+
+    def order(self, networks: Sequence[Picks]) -> list[Picks]:
+        """Best first, by those who have been asked about all of these."""
+        weights = {**self.panel.weights, _RACE: _RACE_WEIGHT}
+        said = {
+            name: np.array([own[one] for one in networks])
+            for name, own in self.values.items()
+            if all(one in own for one in networks)
+        }
+        return [networks[k] for k in order(said, weights)]
 
 
-def judge(panel: Panel, feasible: FeasibleSet, picks: np.ndarray) -> Judged:
-    said = {witness.name: witness.judge(picks) for witness in panel.within(feasible)}
-    if "size" in said:  # as the ladder counts
-        said["size"] = panel.costs[COST].of(picks).astype(float)
-    return Judged(picks, said, panel.weights)
-
-
-def found_by(job: Job, setting: Setting, strategy: str, seed: int) -> Iterator[dict[str, Any]]:
-    """A row for each limit; for chance and size those of all three."""
+def found_by(job: Job, setting: Setting, strategy: str, seed: int, pool: Executor) -> list[Row]:
+    """A row for each limit, for chance and size those of all three; and what witnesses said."""
     search, own = searched(job, setting)
     rungs, space = rungs_of(job), job.ground.searched.space
+    rng = np.random.default_rng([seed, 5])
     with search.own_draws():
-        panel = make_panel(search, job.ground, job.bundle)
-        count = affordable(job, setting, panel, rungs[None])
-        rng = np.random.default_rng([seed, 5])
-        proposed: dict[int | None, np.ndarray] = {}
+        beliefs = search.strategy.beliefs()
+        said = Said(make_panel(search, job.ground, job.bundle), rungs[None], beliefs)
+        lists: dict[int | None, list[Picks]] = {}
         for limit, feasible in rungs.items():
             if strategy == "random-race":
                 uniform = feasible.condition([np.zeros(size) for size in space.sizes])
-                proposed[limit] = uniform.sample(count, rng)
+                proposed = uniform.sample(setting.long, rng)
             else:
                 fitting = [one for one in own if feasible.admits(one)]
-                several = propose(fitting, search.strategy.beliefs(), feasible, count)
-                proposed[limit] = np.array([space.picks(one) for one in several])
-        every = np.unique(np.concatenate(list(proposed.values())), axis=0)
-        judged = judge(panel, rungs[None], every)
+                several = propose(fitting, beliefs, feasible, setting.long)
+                proposed = np.array([space.picks(one) for one in several])
+            lists[limit] = [*dict.fromkeys(map(tuple, proposed.tolist()))]
+            said.ask_untrained(lists[limit])
+        first = {limit: each[0] for limit, each in lists.items()}
+        for limit in rungs:
+            lists[limit] = said.order(lists[limit])[: setting.short]
+            said.ask(OneShot(search.probe), lists[limit])
+            lists[limit] = said.order(lists[limit])
+    times = {"searched": search.seconds, "raced from": time.perf_counter() - job.begun}
+    raced = race(job, setting, seed, [list(map(space.architecture, lists[n])) for n in rungs], pool)
+    said.values[_RACE] = {tuple(space.picks(one)): -loss for one, loss in raced.items()}
     minutes = (time.perf_counter() - job.begun) / 60
-    number = {tuple(row): i for i, row in enumerate(every.tolist())}
+    known = [*said.values[_RACE]]
 
-    def row(name: str, limit: int | None, chosen: np.ndarray, candidates: int) -> dict[str, Any]:
+    def row(name: str, limit: int | None, chosen: Picks, candidates: int) -> Row:
         return {
             "strategy": name,
             "seed": seed,
             "limit": limit,
             "architecture": str(space.architecture(chosen)),
             "candidates": candidates,
-            "judged": len(every),
+            "raced": len(known),
             "steps": search.plan.weight_steps,
             "minutes": round(minutes, 2),
+            **{name: round(value) for name, value in times.items()},
         }
 
-    for limit in rungs:
-        rows = np.unique([number[tuple(each)] for each in proposed[limit].tolist()])
-        yield row(strategy, limit, every[judged.best(rows)], len(rows))
+    found: list[Row] = []
+    for limit, feasible in rungs.items():
+        kept = [one for one in known if feasible.admits(space.architecture(one))]
+        found.append(row(strategy, limit, said.order(kept)[0], len(kept)))
         if strategy == "random-race":
-            yield row("random", limit, proposed[limit][0], 1)
-            picks = largest_of(rungs[limit], panel, count, rng)
+            found.append(row("random", limit, first[limit], 1))
+            picks = largest_of(feasible, said.panel, setting.short, rng)
             with search.own_draws():
                 losses = OneShot(search.probe).judge(picks)
-            yield row("largest", limit, picks[np.argmax(losses)], len(picks))
-    if strategy == "random-race":
-        yield {"strategy": "witnesses", "seed": seed, "judged": judged, "space": space}
+            found.append(row("largest", limit, tuple(picks[np.argmax(losses)]), len(picks)))
+    return found + [
+        {
+            "witness": name,
+            "of": strategy,
+            "seed": seed,
+            "said": {str(space.architecture(one)): value for one, value in own_values.items()},
+        }
+        for name, own_values in said.values.items()
+    ]
+
+
+def race(
+    job: Job,
+    setting: Setting,
+    seed: int,
+    lists: Sequence[Sequence[Architecture]],
+    pool: Executor,
+) -> dict[Architecture, float]:
+    """Training losses of the first of each list, the second of each, ..., until time is up."""
+    deadline = job.begun + _ENDING * setting.seconds
+    waiting = dict.fromkeys(
+        one for place in zip_longest(*(each[:_RACED] for each in lists)) for one in place if one
+    )
+    left, running = iter(waiting), dict[Future[tuple[float, float]], Architecture]()
+    found: dict[Architecture, float] = {}
+    longest = 0.0
+    while True:
+        now = time.perf_counter()
+        enough = len(found) + len(running) >= len(LADDER) and now + longest > deadline
+        while not enough and len(running) < setting.threads:
+            one = next(left, None)
+            if one is None:
+                break
+            running[pool.submit(short_training, setting, seed, one.text)] = one
+        if not running:
+            return found
+        for done in wait(running, return_when=FIRST_COMPLETED).done:
+            loss, seconds = done.result()
+            longest = max(longest, seconds)
+            found[running.pop(done)] = loss
+
+
+@lru_cache(maxsize=1)
+def _ready(setting: Setting, seed: int) -> tuple[Job, Nasbench201Space]:
+    """In a process that trains: the data, and networks of one cell a stage."""
+    job = job_of(setting, "random", seed, time.perf_counter())
+    image = (3, setting.size, setting.size)
+    return job, nasbench201_space(10, setting.channels, 1, image=image)
+
+
+def short_training(setting: Setting, seed: int, architecture: str) -> tuple[float, float]:
+    """The mean training loss of a network from scratch, and how many seconds that took."""
+    torch.set_num_threads(1)
+    job, family = _ready(setting, seed)
+    begun = time.perf_counter()
+    recipe, data = job.settings.alone, job.bundle
+    child = family.child(architecture, seed)
+    try:
+        trained = train_child(
+            child, data.train, data.valid, data.task.loss, recipe, _RACE_EPOCHS, seed
+        )
+    except DivergedError:
+        return math.inf, time.perf_counter() - begun
+    return mean(trained.train_losses), time.perf_counter() - begun
 
 
 def largest_of(
@@ -208,24 +314,22 @@ def largest_of(
     return picks[rng.permutation(len(picks))[:most]]
 
 
-def agreement(row: Mapping[str, Any], table: NASBench201Table) -> list[dict[str, Any]]:
-    """Spearman's correlation of each witness with validation accuracy, over all that was judged."""
-    judged, space = row["judged"], row["space"]
-    truth = np.array(
-        [table.accuracy(space.architecture(picks), "cifar10", "valid") for picks in judged.picks]
-    )
-    better = truth > np.median(truth)
-    vote = -rank_sums(judged.said, judged.weights)
-    return [
-        {
-            "strategy": "witness " + name,
-            "seed": row["seed"],
-            "networks": len(truth),
-            "spearman": round(float(spearmanr(values, truth)[0]), 3),
-            "better half": round(float(spearmanr(values[better], truth[better])[0]), 3),
-        }
-        for name, values in {**judged.said, "vote": vote}.items()
-    ]
+def agreement(rows: Sequence[Row], table: NASBench201Table) -> list[Row]:
+    """Spearman's correlation of each witness with validation accuracy, over all that it judged."""
+    found = []
+    for row in rows:
+        truth = np.array([table.accuracy(text, "cifar10", "valid") for text in row["said"]])
+        values = np.array([*row["said"].values()])
+        better = truth > np.median(truth)
+        found.append(
+            {
+                **{name: row[name] for name in ("witness", "of", "seed")},
+                "networks": len(truth),
+                "spearman": round(float(spearmanr(values, truth)[0]), 3),
+                "better half": round(float(spearmanr(values[better], truth[better])[0]), 3),
+            }
+        )
+    return found
 
 
 def best_within(table: NASBench201Table, split: SplitName) -> dict[int | None, float]:
@@ -238,7 +342,13 @@ def best_within(table: NASBench201Table, split: SplitName) -> dict[int | None, f
     }
 
 
-def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def with_regret(row: Row, table: NASBench201Table, split: SplitName, best: float) -> Row:
+    accuracy = table.accuracy(row["architecture"], "cifar10", split)
+    own = {f"{split}_accuracy": accuracy, "best_accuracy": best}
+    return {**row, **own, "regret": round(best - accuracy, 4)}
+
+
+def summary(rows: Sequence[Row]) -> list[Row]:
     found = []
     for name in dict.fromkeys(row["strategy"] for row in rows):
         own = [row for row in rows if row["strategy"] == name]
@@ -255,7 +365,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 },
                 "no limit, median": round(median(free), 2),
                 "minutes": round(mean(row["minutes"] for row in own), 1),
-                "candidates": round(mean(row["candidates"] for row in own)),
+                "raced": round(mean(row["raced"] for row in own)),
             }
         )
     return found
@@ -269,11 +379,11 @@ def main() -> int:
     parser.add_argument("--seeds", default="0,1,2,3,4")
     parser.add_argument("--minutes", type=float, default=10.0, help="of each search, in all")
     parser.add_argument("--workers", type=int, default=2, help="threads of each search")
-    parser.add_argument("--size", type=int, default=24, help="pixels each way")
+    parser.add_argument("--size", type=int, default=16, help="pixels each way")
     parser.add_argument("--channels", type=int, default=16)
     parser.add_argument("--cells", type=int, default=1)
     parser.add_argument("--rate", type=float, default=0.1)
-    parser.add_argument("--steps", type=int, default=4000, help="of weights, at most")
+    parser.add_argument("--steps", type=int, default=6000, help="of weights, at most")
     parser.add_argument("--test", action="store_true", help="judge by test accuracy")
     args = parser.parse_args()
     setting = Setting(
@@ -285,29 +395,35 @@ def main() -> int:
         4 if args.quick else args.steps,
         2.0 if args.quick else 60 * args.minutes,
         args.workers,
+        3 if args.quick else _LONG,
+        2 if args.quick else _SHORT,
     )
     table = nasbench201_table(args.table)
     split: SplitName = "test" if args.test else "valid"
     best = best_within(table, split)
-    rows: list[dict[str, Any]] = []
-    said: list[dict[str, Any]] = []
-    for seed in map(int, args.seeds.split(",")):
-        for strategy in ("random-race", *args.strategies.split(",")):
-            torch.set_num_threads(setting.threads)
-            name = "random" if strategy == "random-race" else strategy
-            job = job_of(setting, name, seed, time.perf_counter())
-            for row in found_by(job, setting, strategy, seed):
-                if row["strategy"] == "witnesses":
-                    said += agreement(row, table)
-                    continue
-                accuracy = table.accuracy(row["architecture"], "cifar10", split)
-                regret = best[row["limit"]] - accuracy
-                known = {"best_accuracy": best[row["limit"]], "regret": round(regret, 4)}
-                rows.append({**row, f"{split}_accuracy": accuracy, **known})
-            own = [
-                row["regret"] for row in rows if (row["strategy"], row["seed"]) == (strategy, seed)
-            ]
-            print(f"{strategy} {seed}: mean regret {mean(own):.2f}", flush=True)
+    known = json.loads(args.json.read_text()) if args.json and args.json.exists() else []
+    rows = [row for row in known if "limit" in row]
+    said = [row for row in known if "witness" in row]
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(setting.threads, spawn) as pool:
+        for seed in map(int, args.seeds.split(",")):
+            for strategy in ("random-race", *args.strategies.split(",")):
+                if any((row["strategy"], row["seed"]) == (strategy, seed) for row in rows):
+                    continue  # of an earlier run
+                torch.set_num_threads(setting.threads)
+                name = "random" if strategy == "random-race" else strategy
+                job = job_of(setting, name, seed, time.perf_counter())
+                found = found_by(job, setting, strategy, seed, pool)
+                said += agreement([row for row in found if "witness" in row], table)
+                own = [
+                    with_regret(row, table, split, best[row["limit"]])
+                    for row in found
+                    if "limit" in row
+                ]
+                rows += own
+                keep([*rows, *said], args)
+                regret = mean(row["regret"] for row in own if row["strategy"] == strategy)
+                print(f"{strategy} {seed}: mean regret {regret:.2f}", flush=True)
     show(f"regret under limits of so many thousand parameters, {split} accuracy", summary(rows))
     show("agreement with validation accuracy", said)
     return finish([*rows, *said], list(_targets(rows)), args)

@@ -6,13 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import Tensor
 
 import meritnas
 from flat_search import search
-from meritnas import tabular_space
+from meritnas import nasbench201_space, tabular_space
+from meritnas.data.bundle import Part
+from meritnas.data.stream import BatchStream
 from meritnas.engine import candidates
-from meritnas.engine.candidates import Candidate, judge, propose
+from meritnas.engine.candidates import Candidate, judge, most_liked, propose
 from meritnas.supernet.probe import Probe
+from meritnas.witness.panel import panel_of
 
 FAMILY = tabular_space(3, 1, 2, (2, 4, 8))
 FEASIBLE = FAMILY.feasible(max_params=60)
@@ -32,6 +37,11 @@ class Says:
     def judge(self, picks: np.ndarray) -> np.ndarray:
         texts = [FAMILY.space.architecture(row).text for row in picks]
         return np.array([self._values[text] for text in texts])
+
+
+def entropy(outputs: Tensor, target: Tensor, weights: Tensor | None) -> Tensor:
+    del weights
+    return torch.nn.functional.cross_entropy(outputs, target)
 
 
 def test_proposed_are_the_own_choices_and_then_the_most_probable() -> None:
@@ -68,6 +78,36 @@ def test_votes_decide_and_everything_said_is_kept() -> None:
         "said": {"first": None, "second": 6.0},
         "votes": 3.25,
     }
+
+
+def test_a_longer_list_is_first_judged_by_those_who_need_no_shared_weights(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    family = nasbench201_space(3, 4, 1, image=(3, 8, 8))
+    part = Part(torch.randn(24, 3, 8, 8), torch.arange(24) % 3, None)
+    streams = BatchStream(part, 8, 0), BatchStream(part, 8, 1)
+    probe = Probe(family.supernet(0), entropy, *streams, part)
+    panel = panel_of(family, probe, part, entropy, 0)
+    feasible = family.feasible(max_params=8_000)
+    seen: list[int] = []
+    losses = Probe.common_losses
+
+    def counted(self: Probe, picks: np.ndarray, rows: int) -> np.ndarray:
+        seen.append(len(picks))
+        return losses(self, picks, rows)
+
+    monkeypatch.setattr(Probe, "common_losses", counted)
+    beliefs = [np.full(size, 1 / size) for size in feasible.space.sizes]
+    own = feasible.k_best([np.arange(size) * 0.1 for size in feasible.space.sizes], 1)
+    found = most_liked(own, beliefs, feasible, panel, 3)
+    assert seen == [3]
+    assert len(found) == 3
+    assert own[0] in [each.architecture for each in found]
+    # Those beside it are the two that the others like best of twelve.
+    many = propose(own, beliefs, feasible, 12)
+    first = judge(many, feasible, panel.without_weights(feasible, beliefs), panel.weights)
+    liked = [each.architecture for each in first if each.architecture != own[0]]
+    assert {each.architecture for each in found} == {own[0], *liked[:2]}
 
 
 @pytest.mark.parametrize("strategy", ["tabnas", "random", "darts", "manas"])

@@ -122,8 +122,11 @@ def test_each_network_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("family", "names"),
     [
-        (cells(), ["one-shot", "size", "patterns", "gradients"]),
-        (darts_space(3, 4, 3, image=(3, 8, 8)), ["one-shot", "size", "patterns", "gradients"]),
+        (cells(), ["one-shot", "beliefs", "size", "patterns", "gradients"]),
+        (
+            darts_space(3, 4, 3, image=(3, 8, 8)),
+            ["one-shot", "beliefs", "size", "patterns", "gradients"],
+        ),
         (tabular_space(4, 3, 2, (2, 4)), ["one-shot", "size"]),
     ],
 )
@@ -136,8 +139,11 @@ def test_a_family_says_who_is_asked_and_all_of_them_answer(
     panel = panel_of(family, probe, part, entropy, 0)
     feasible = family.useful.feasible()
     picks = np.array([feasible.space.picks(feasible.space.random(k)) for k in range(3)])
-    witnesses = panel.within(feasible)
+    believed = [np.full(size, 1 / size) for size in feasible.space.sizes]
+    witnesses = panel.within(feasible, believed)
     assert [witness.name for witness in witnesses] == names
+    early = panel.without_weights(feasible, believed)
+    assert [witness.name for witness in early] == names[1:]
     assert set(names) == set(panel.weights)
     for witness in witnesses:
         assert np.isfinite(witness.judge(picks)).all(), witness.name

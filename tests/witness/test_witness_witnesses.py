@@ -11,6 +11,7 @@ from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
 from meritnas.supernet.probe import Probe
 from meritnas.witness import one_shot
+from meritnas.witness.beliefs import Beliefs
 from meritnas.witness.one_shot import OneShot
 from meritnas.witness.size import Size
 
@@ -72,3 +73,12 @@ def test_a_network_without_a_loss_cannot_be_judged() -> None:
 def test_size_is_the_counted_cost() -> None:
     said = Size(FAMILY.costs["params"]).judge(EVERY)
     assert said.tolist() == [FAMILY.cost(FAMILY.space.architecture(row)) for row in EVERY]
+
+
+def test_beliefs_are_the_logs_of_probabilities_and_may_rule_a_network_out() -> None:
+    rows = [np.array([0.5, 0.25, 0.25]), np.array([0.0, 0.9, 0.1])]
+    found = Beliefs(rows).judge(EVERY)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(found, [np.log(rows[0][a] * rows[1][b]) for a, b in EVERY])
+    assert np.isneginf(found[EVERY[:, 1] == 0]).all()
+    assert EVERY[found.argmax()].tolist() == [0, 1]

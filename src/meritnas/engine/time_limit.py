@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from meritnas.data.bundle import Bundle
-from meritnas.engine.candidates import JUDGING, judge
+from meritnas.engine.candidates import JUDGING, most_liked
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan
 from meritnas.engine.start import make_panel, make_search, strategy_and_plan
@@ -64,12 +64,12 @@ def steps_within(
 
 
 def _time_judging(search: Search, ground: Ground, bundle: Bundle[Any]) -> float:
-    """Seconds that judging a candidate takes."""
+    """Seconds that a candidate takes, with its part of those that are judged before it."""
     feasible = ground.searched_feasible
-    some = [feasible.mode([np.zeros(size) for size in feasible.space.sizes])]
+    some = feasible.mode([np.zeros(size) for size in feasible.space.sizes])
     panel = make_panel(search, ground, bundle)
     begun = time.perf_counter()
-    judge(some, feasible, panel.within(feasible), panel.weights)
+    most_liked([some], search.strategy.beliefs(), feasible, panel, 1)
     return time.perf_counter() - begun
 
 

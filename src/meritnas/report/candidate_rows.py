@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,9 +11,10 @@ from meritnas.report.run_files import RunFiles
 
 SHOWN = 10
 
-_HEADS = {"one-shot": "one-shot loss", "size": "size"}
+_HEADS = {"one-shot": "one-shot loss", "beliefs": "probability"}
 _WORDS: Mapping[str, Callable[[float], str]] = {
     "one-shot": lambda value: score_text(-value),
+    "beliefs": lambda value: score_text(math.exp(value)),
     "size": lambda value: count_text(int(value)),
 }
 """How what each witness says is shown; what is not named here is shown as it is."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms
 from meritnas.data.bundle import Part
 from meritnas.families.family import Family
 from meritnas.supernet.probe import Loss, Probe
-from meritnas.witness import one_shot, size
+from meritnas.witness import beliefs, one_shot, size
+from meritnas.witness.beliefs import Beliefs
 from meritnas.witness.one_shot import OneShot
 from meritnas.witness.size import Size
 from meritnas.witness.untrained import GRADIENTS, PATTERNS, Looks, gradients, patterns, some_rows
@@ -33,12 +36,24 @@ class Panel:
     weights: Mapping[str, float]
     looks: Looks | None = None
 
-    def within(self, feasible: FeasibleSet) -> tuple[Witness, ...]:
-        """All who are asked; the size that counts is that of the first limit."""
+    def within(self, feasible: FeasibleSet, believed: Sequence[np.ndarray]) -> tuple[Witness, ...]:
+        """All who are asked.
+
+        Args:
+            feasible: what was searched; the size that counts is that of its first limit.
+            believed: what the search has come to believe, a row for each decision.
+        """
+        found = self.without_weights(feasible, believed)
+        return (OneShot(self.probe), *found) if one_shot.NAME in self.weights else found
+
+    def without_weights(
+        self, feasible: FeasibleSet, believed: Sequence[np.ndarray]
+    ) -> tuple[Witness, ...]:
+        """Those who can say something about a network before it is run with shared weights."""
         counted = feasible.limits[0].name if feasible.limits else "params"
         found: list[Witness] = []
-        if one_shot.NAME in self.weights:
-            found.append(OneShot(self.probe))
+        if beliefs.NAME in self.weights:
+            found.append(Beliefs(believed))
         if size.NAME in self.weights and counted in self.costs:
             found.append(Size(self.costs[counted]))
         if self.looks is not None:
