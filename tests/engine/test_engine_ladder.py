@@ -9,10 +9,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meritnas import TableInputs, tabular_space
+from meritnas import TableInputs, nasbench201_space, tabular_space
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
-from meritnas.engine.ladder import best_within, ladder, uniform_path
+from meritnas.engine.ladder import best_within, drawn_beside, ladder, path_of_one
 from meritnas.supernet.probe import Probe
 
 FAMILY = tabular_space(TableInputs(3, (4,)), 2, 3, (2, 4, 8, 16, 32))
@@ -77,8 +77,9 @@ def test_paths_come_from_all_rungs_alike_and_from_each_uniformly() -> None:
     rungs = ladder(family, {"params": 90})
     assert len(rungs) == 2
     rng = np.random.default_rng(0)
+    laws = drawn_beside(rungs, family.feasible(), family.supernet(0))
     draws = 6000
-    found = Counter(tuple(uniform_path(rungs, rng)) for _ in range(draws))
+    found = Counter(tuple(path_of_one(laws, rng)) for _ in range(draws))
     expected: Counter[tuple[int, ...]] = Counter()
     for picks in itertools.product(range(3), range(3)):
         for rung in rungs:
@@ -88,6 +89,21 @@ def test_paths_come_from_all_rungs_alike_and_from_each_uniformly() -> None:
     for picks, chance in expected.items():
         spread = np.sqrt(chance * (1 - chance) / draws)
         assert abs(found[picks] / draws - chance) < 5 * spread
+
+
+def test_cells_are_drawn_from_all_that_the_own_limits_admit() -> None:
+    family = nasbench201_space(3, 4, 3, image=(3, 8, 8))
+    own = family.feasible(max_params=30_000)
+    rungs = ladder(family, {"params": 30_000})
+    laws = drawn_beside(rungs, own, family.supernet(0))
+    rng = np.random.default_rng(0)
+    found = [family.cost(family.space.architecture(path_of_one(laws, rng))) for _ in range(200)]
+    assert max(found) <= 30_000
+    # Few of all keep the first rung's limit, and none is drawn for keeping it.
+    share = rungs[0].feasible.count() / own.count()
+    assert share < 0.5
+    assert abs(np.mean(np.array(found) <= rungs[0].limit) - share) < 5 * np.sqrt(share / 200)
+    assert drawn_beside([], own, family.supernet(0)) == []
 
 
 @pytest.fixture

@@ -183,13 +183,13 @@ def test_retraining_for_longer_trains_the_whole_curve(result: SearchResult, tmp_
 def test_small_networks_get_every_other_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draw, drawn = loop.uniform_path, []
+    draw, drawn = loop.path_of_one, []
 
     def watched(*arguments: Any) -> list[int]:
         drawn.append(draw(*arguments))
         return drawn[-1]
 
-    monkeypatch.setattr(loop, "uniform_path", watched)
+    monkeypatch.setattr(loop, "path_of_one", watched)
     search("wine", out=tmp_path / "run", **QUICK)
     plan = json.loads((tmp_path / "run" / "plan.json").read_text())["search"]
     assert abs(len(drawn) - plan["joint"] / 2) <= 1

@@ -12,9 +12,10 @@ import numpy as np
 import torch
 
 from meritnas.clock import Clock
+from meritnas.cost.diagram import PathLaw
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.data.stream import Batch
-from meritnas.engine.ladder import Rung, uniform_path
+from meritnas.engine.ladder import Rung, path_of_one
 from meritnas.engine.plan import Plan
 from meritnas.engine.record import Price, Record, Short
 from meritnas.engine.weight_gradients import mean_gradients, path_gradients
@@ -63,8 +64,9 @@ _LEAST_ROWS = 32
 class Search:
     """Everything a running search consists of; its state is the sum of its parts' states.
 
-    With `rungs`, every other weight step after the warm-up trains a network of one of them: a
-    policy that has made up its mind would leave the small ones untrained.
+    With a ladder of limits (`rungs`), every other weight step after the warm-up trains a network
+    that is drawn under one of the laws `beside`: a policy that has made up its mind would leave
+    the networks of other limits untrained.
 
     `seed` is that of operations which draw numbers, from torch's own generator: noise. `price` says
     what the leader costs, for the record, and `short` which one it is in a few words.
@@ -77,6 +79,7 @@ class Search:
     plan: Plan
     rng: np.random.Generator
     rungs: Sequence[Rung] = ()
+    beside: Sequence[PathLaw] = ()
     seed: int = 0
     price: Price | None = None
     short: Short = str
@@ -143,8 +146,8 @@ class Search:
             if whole is not None and self.rng.random() < chance:
                 rows = max(_LEAST_ROWS, len(batch.target) // 4)
                 return whole, batch.first(rows)
-        elif self.rungs and clock.step % 2:
-            return one_path(uniform_path(self.rungs, self.rng)), batch
+        elif self.beside and clock.step % 2:
+            return one_path(path_of_one(self.beside, self.rng)), batch
         return self.strategy.sample(clock), batch
 
     def state_dict(self) -> dict[str, Any]:

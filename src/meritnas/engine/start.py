@@ -13,7 +13,7 @@ from meritnas.data.bundle import Bundle
 from meritnas.data.kinds import kind_of
 from meritnas.data.stream import BatchStream, make_stream
 from meritnas.data.task import Task
-from meritnas.engine.ladder import ladder
+from meritnas.engine.ladder import drawn_beside, ladder
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan, make_plan
 from meritnas.errors import UsageError
@@ -72,9 +72,11 @@ def make_search(
     strategy, usual = strategy_and_plan(settings, ground, task, probe, steps)
     rng = np.random.default_rng([settings.seed, 0])
     rungs = ladder(ground.searched, settings.limits) if settings.pareto else ()
-    price = partial(_price, ground.searched, settings.limits)
     return Search(
-        *(supernet, probe, strategy, recipe, plan or usual, rng, rungs, settings.seed, price),
+        *(supernet, probe, strategy, recipe, plan or usual, rng, rungs),
+        beside=drawn_beside(rungs, ground.searched_feasible, supernet),
+        seed=settings.seed,
+        price=partial(_price, ground.searched, settings.limits),
         short=ground.searched.short,
     )
 
