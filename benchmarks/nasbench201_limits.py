@@ -4,11 +4,11 @@
         --strategies advantage,shapley,manas-ls --minutes 10 --workers 2 --json rows.json
 
 One search for a strategy and a seed serves all limits, on the table's own count of parameters
-(`params-paper`). Its time, set-up, judging and race included, is the same for all. Each limit's
-candidates are the most probable networks that keep it, exactly. Witnesses who need no shared
-weights choose a short list, all witnesses order it, and in the time that is left the first of each
+(`params-paper`). Its time, set-up, judging and race included, is the same for all. Half of each
+limit's candidates are the most probable networks that keep it, exactly, and half are drawn.
+Witnesses who need no shared weights choose a short list, all witnesses order it, and in the time that is left the first of each
 list, then the second of each, and so on, are trained from scratch for two epochs, one cell a stage.
-The validation loss after that is one more witness, with about as much weight as all others
+The validation loss after that is one more witness, with a weight of 2 beside 3.25 of all others
 together. What is found is looked up in the table, and its regret is what the best network within
 the limit has more. Always with it:
 
@@ -51,7 +51,7 @@ from scipy.stats import spearmanr
 
 from meritnas import ImageReading, Nasbench201, Training, nasbench201_space, nasbench201_table
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.engine.candidates import propose
+from meritnas.engine.candidates import propose_widely
 from meritnas.engine.loop import Search, Unkept, run_search
 from meritnas.engine.start import make_panel
 from meritnas.engine.time_limit import steps_within
@@ -94,7 +94,7 @@ _MOST_RACED = 100
 
 _RACE_EPOCHS = 2
 _RACE = "race"
-_RACE_WEIGHT = 4.0
+_RACE_WEIGHT = 2.0
 _ENDING = 0.98
 
 
@@ -216,7 +216,7 @@ def found_by(job: Job, setting: Setting, strategy: str, seed: int, pool: Executo
                 lists[limit] = _random(feasible, setting.long, rng)
             else:
                 fitting = [one for one in own if feasible.admits(one)]
-                proposed = propose(fitting, beliefs, feasible, setting.long)
+                proposed = propose_widely(fitting, beliefs, feasible, setting.long, rng)
                 lists[limit] = [tuple(space.picks(one)) for one in proposed]
             said.ask_untrained(lists[limit])
         for limit in rungs:

@@ -15,7 +15,7 @@ from meritnas import nasbench201_space, tabular_space
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
 from meritnas.engine import candidates
-from meritnas.engine.candidates import Candidate, judge, most_liked, propose
+from meritnas.engine.candidates import Candidate, judge, most_liked, propose, propose_widely
 from meritnas.supernet.probe import Probe
 from meritnas.witness.panel import panel_of
 
@@ -104,7 +104,10 @@ def test_a_longer_list_is_first_judged_by_those_who_need_no_shared_weights(
     assert len(found) == 3
     assert own[0] in [each.architecture for each in found]
     # Those beside it are the two that the others like best of twelve.
-    many = propose(own, beliefs, feasible, 12)
+    many = propose_widely(own, beliefs, feasible, 12, np.random.default_rng([0, 4]))
+    assert len(set(many)) == 12
+    assert many[:6] == propose(own, beliefs, feasible, 6)
+    assert all(map(feasible.admits, many))
     first = judge(many, feasible, panel.without_weights(feasible, beliefs), panel.weights)
     liked = [each.architecture for each in first if each.architecture != own[0]]
     assert {each.architecture for each in found} == {own[0], *liked[:2]}

@@ -67,7 +67,7 @@ def judged(
     count = search.plan.candidates
     if count == 1:
         return [Candidate(one, {}, float(place)) for place, one in enumerate(own, start=1)]
-    return most_liked(own, search.strategy.beliefs(), feasible, panel, count)
+    return most_liked(own, search.strategy.beliefs(), feasible, panel, count, search.seed)
 
 
 def most_liked(
@@ -76,6 +76,7 @@ def most_liked(
     feasible: FeasibleSet,
     panel: Panel,
     count: int,
+    seed: int = 0,
 ) -> list[Candidate]:
     """Candidates that the whole panel has judged, best first.
 
@@ -85,11 +86,13 @@ def most_liked(
         feasible: what may be proposed.
         panel: who is asked.
         count: how many of them everybody judges.
+        seed: of what is drawn.
     """
     if panel.looks is None:
         proposed = propose(own, beliefs, feasible, count)
     else:
-        many = propose(own, beliefs, feasible, _LONG_LIST * count)
+        rng = np.random.default_rng([seed, 4])
+        many = propose_widely(own, beliefs, feasible, _LONG_LIST * count, rng)
         first = panel.without_weights(feasible, beliefs)
         liked = [each.architecture for each in judge(many, feasible, first, panel.weights)]
         proposed = list(dict.fromkeys([*own, *liked]))[: max(count, len(own))]
@@ -114,6 +117,24 @@ def propose(
         probable = feasible.k_best([np.log(row) for row in beliefs], count)
     found = list(dict.fromkeys([*own, *probable]))
     return found[: max(count, len(own))]
+
+
+def propose_widely(
+    own: Sequence[Architecture],
+    beliefs: Sequence[np.ndarray],
+    feasible: FeasibleSet,
+    count: int,
+    rng: np.random.Generator,
+) -> list[Architecture]:
+    """Half of them as `propose` has them, the others drawn, all feasible ones equally likely.
+
+    The most probable networks differ in a decision or two. Where beliefs are wrong all of them are,
+    and witnesses who do not share these beliefs should have somebody else to vote for.
+    """
+    first = propose(own, beliefs, feasible, (count + 1) // 2)
+    uniform = feasible.condition([np.zeros(size) for size in feasible.space.sizes])
+    drawn = [feasible.space.architecture(row) for row in uniform.sample(count, rng)]
+    return list(dict.fromkeys([*first, *drawn]))[: max(count, len(first))]
 
 
 def judge(
