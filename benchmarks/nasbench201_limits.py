@@ -6,11 +6,11 @@
 One search for a strategy and a seed serves all limits, on the table's own count of parameters
 (`params-paper`). Its time, set-up, judging and race included, is the same for all. Half of each
 limit's candidates are the most probable networks that keep it, exactly, and half are drawn.
-Witnesses who need no shared weights choose a short list, all witnesses order it, and in the time that is left the first of each
-list, then the second of each, and so on, are trained from scratch for two epochs, one cell a stage.
-The validation loss after that is one more witness, with a weight of 2 beside 3.25 of all others
-together. What is found is looked up in the table, and its regret is what the best network within
-the limit has more. Always with it:
+Witnesses who need no shared weights choose a short list, all witnesses order it, and in the time
+that is left the first of each list, then the second of each, and so on, are trained from scratch
+for two epochs, one cell a stage. The validation loss after that is one more witness, with a weight
+of 2 beside 3.25 of all others together. What is found is looked up in the table, and its regret is
+what the best network within the limit has more. Always with it:
 
 - `random`: one network that keeps the limit;
 - `random-race`: the same race without a search, for all of the time, of networks that keep the

@@ -294,9 +294,10 @@ class Nasbench201Space(Family):
 
         One-shot loss has half a vote: beside the untrained three on 300 cells, mean of four
         supernets, Spearman's correlation in the better half was .80, .81, .81 and .78 at weights of
-        0, .25, .5 and 1. Beliefs have a quarter: with an additive fit to one-shot losses of 300 cells in
-        their place, the ten that were liked best of all under eleven limits were 1.76, 1.21, 1.28
-        and 1.47 points behind the best at weights of 0, .25, .5 and 1, mean of five supernets.
+        0, .25, .5 and 1. Beliefs have a quarter: with an additive fit to one-shot losses of 300
+        cells in their place, the ten that were liked best of all under eleven limits were 1.76,
+        1.21, 1.28 and 1.47 points behind the best at weights of 0, .25, .5 and 1, mean of five
+        supernets.
         """
         return {"one-shot": 0.5, "beliefs": 0.25, "size": 1.0, "patterns": 1.0, "gradients": 0.5}
 
