@@ -9,7 +9,7 @@ limit's candidates are the most probable networks that keep it, exactly, and hal
 Witnesses who need no shared weights choose a short list, all witnesses order it, and in the time
 that is left the first of each list, then the second of each, and so on, are trained from scratch
 for two epochs, one cell a stage. The validation loss after that is one more witness, with a weight
-of 2 beside 3.25 of all others together. What is found is looked up in the table, and its regret is
+of 1 beside 3.75 of all others together. What is found is looked up in the table, and its regret is
 what the best network within the limit has more. Always with it:
 
 - `random`: one network that keeps the limit;
@@ -94,7 +94,7 @@ _MOST_RACED = 100
 
 _RACE_EPOCHS = 2
 _RACE = "race"
-_RACE_WEIGHT = 2.0
+_RACE_WEIGHT = 1.0
 _ENDING = 0.98
 
 
