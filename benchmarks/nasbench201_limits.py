@@ -45,6 +45,7 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
+import matplotlib
 import numpy as np
 import torch
 from scipy.stats import spearmanr
@@ -71,6 +72,8 @@ from meritnas.witness.size import Size
 from meritnas.witness.vote import order
 from meritnas.witness.witness import Witness
 from scoreboard import Target, arguments, finish, keep, show
+
+matplotlib.use("Agg")
 
 Row = dict[str, Any]
 Picks = tuple[int, ...]
@@ -393,6 +396,34 @@ def summary(rows: Sequence[Row]) -> list[Row]:
     return found
 
 
+def draw(rows: Sequence[Row], file: Path) -> None:
+    """Mean regret under each limit, a line for each; the spread is over seeds."""
+    from matplotlib import pyplot
+
+    names = [name for name in dict.fromkeys(row["strategy"] for row in rows) if name != "random"]
+    figure, axis = pyplot.subplots(figsize=(8, 4), layout="constrained")
+    for number, name in enumerate(sorted(names, key=lambda name: name not in CHANCE)):
+        by_limit = [
+            [r["regret"] for r in rows if (r["strategy"], r["limit"]) == (name, limit)]
+            for limit in LADDER
+        ]
+        middle = np.array([mean(each) for each in by_limit])
+        spread = np.array([np.std(each) for each in by_limit])
+        style = "--" if name in CHANCE else "-"
+        axis.plot(middle, style, marker="o", markersize=4, color=f"C{number}", label=name)
+        axis.fill_between(
+            range(len(LADDER)), middle - spread, middle + spread, color=f"C{number}", alpha=0.1
+        )
+    labels = ["none" if limit is None else f"{limit} k" for limit in LADDER]
+    axis.set_xticks(range(len(LADDER)), labels)
+    axis.set_ylim(0, 8)
+    axis.set_xlabel("limit on parameters")
+    axis.set_ylabel("accuracy behind the best that fits, points")
+    axis.grid(alpha=0.3)
+    axis.legend()
+    figure.savefig(file, dpi=110)
+
+
 def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("--images", type=Path, required=True, help="CIFAR-10 images")
@@ -407,6 +438,7 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=0.1)
     parser.add_argument("--steps", type=int, default=3000, help="of weights, at most")
     parser.add_argument("--test", action="store_true", help="judge by test accuracy")
+    parser.add_argument("--figure", type=Path, help="draw regret against the limit")
     args = parser.parse_args()
     setting = Setting(
         args.images,
@@ -451,6 +483,8 @@ def main() -> int:
                 print(f"{strategy} {seed}: mean regret {regret:.2f}", flush=True)
     show(f"regret under limits of so many thousand parameters, {split} accuracy", summary(rows))
     show("agreement with validation accuracy", said)
+    if args.figure is not None:
+        draw(rows, args.figure)
     return finish([*rows, *said], list(_targets(rows)), args)
 
 
