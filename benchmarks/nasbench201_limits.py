@@ -458,9 +458,10 @@ def main() -> int:
     known = json.loads(args.json.read_text()) if args.json and args.json.exists() else []
     rows = [with_regret(row, table, split, best[row["limit"]]) for row in known if "limit" in row]
     said = [row for row in known if "witness" in row]
+    seeds = [int(seed) for seed in args.seeds.split(",")]
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(setting.threads, spawn) as pool:
-        for seed in map(int, args.seeds.split(",")):
+        for seed in seeds:
             for strategy in ("random-race", "random-judged", *args.strategies.split(",")):
                 if any((row["strategy"], row["seed"]) == (strategy, seed) for row in rows):
                     continue  # of an earlier run
@@ -481,11 +482,13 @@ def main() -> int:
                 keep([*rows, *said], args)
                 regret = mean(row["regret"] for row in own if row["strategy"] == strategy)
                 print(f"{strategy} {seed}: mean regret {regret:.2f}", flush=True)
-    show(f"regret under limits of so many thousand parameters, {split} accuracy", summary(rows))
-    show("agreement with validation accuracy", said)
+    asked = (*CHANCE, *args.strategies.split(","))
+    shown = [row for row in rows if row["seed"] in seeds and row["strategy"] in asked]
+    show(f"regret under limits of so many thousand parameters, {split} accuracy", summary(shown))
+    show("agreement with validation accuracy", [row for row in said if row["seed"] in seeds])
     if args.figure is not None:
-        draw(rows, args.figure)
-    return finish([*rows, *said], list(_targets(rows)), args)
+        draw(shown, args.figure)
+    return finish([*rows, *said], list(_targets(shown)), args)
 
 
 def _targets(rows: Sequence[Mapping[str, Any]]) -> Iterator[Target]:
