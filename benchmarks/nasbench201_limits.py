@@ -198,9 +198,11 @@ def raced_at_random(job: Job, setting: Setting, seed: int, pool: Executor) -> li
     raced = race(job, setting, seed, [[*map(space.architecture, each)] for each in lists], pool)
     known = {"seed": seed, "raced": len(raced), "steps": 0, "minutes": _minutes(job)}
     found: list[Row] = []
-    for (limit, feasible), drawn in zip(rungs.items(), lists, strict=True):
-        best = min(filter(feasible.admits, raced), key=raced.__getitem__)
-        for name, one in {"random-race": best, "random": space.architecture(drawn[0])}.items():
+    for limit, drawn in zip(rungs, lists, strict=True):
+        # Of its own, not of those of smaller limits, which train faster and would win too often.
+        own = [one for one in map(space.architecture, drawn) if one in raced]
+        best = min(own, key=raced.__getitem__)
+        for name, one in {"random-race": best, "random": own[0]}.items():
             found.append({"strategy": name, "limit": limit, "architecture": one.text, **known})
     return found
 
