@@ -20,7 +20,8 @@ class Block:
       shortcut is a 1x1 convolution with a norm, in others it is the input itself.
     - `inverted`: a 1x1 convolution to more channels, a convolution of each channel by itself, a 1x1
       convolution without activation (MobileNetV2, Sandler et al., 2018), beside a shortcut in all
-      but the first block of a stage.
+      but the first block of a stage. Deviation: what is inside goes with what comes out, in the
+      paper with what comes in; where a stage begins these differ.
 
     With `squeeze`, channels are scaled by what they are on average (squeeze-and-excitation, Hu et
     al., 2018): at the end of a plain or residual branch, between the last two convolutions of an
@@ -29,7 +30,7 @@ class Block:
     Attributes:
         kind: see above.
         kernel: pixels each way.
-        expansion: how many times as many channels an inverted block has inside.
+        expansion: how many times as many channels an inverted block has inside as come out.
         squeeze: see above.
     """
 
@@ -81,7 +82,7 @@ def convolutions(
             "conv2": (width, width, block.kernel, 1),
             **shortcut,
         }
-    inside = block.expansion * inputs
+    inside = block.expansion * width
     return {
         "expand": (inputs, inside, 1, 1),
         "each": (inside, inside, block.kernel, inside),
@@ -89,11 +90,9 @@ def convolutions(
     }
 
 
-def squeezed_channels(block: Block, inputs: int, width: int) -> int:
+def squeezed_channels(block: Block, width: int) -> int:
     """The channels that are scaled by squeeze-and-excitation; 0 for none."""
-    if not block.squeeze:
-        return 0
-    return block.expansion * inputs if block.kind == "inverted" else width
+    return block.expansion * width if block.squeeze else 0
 
 
 def parameters(block: Block, inputs: int, width: int, first: bool) -> int:
@@ -101,7 +100,7 @@ def parameters(block: Block, inputs: int, width: int, first: bool) -> int:
     total = 0
     for come, go, kernel, groups in convolutions(block, inputs, width, first).values():
         total += come // groups * go * kernel**2 + 2 * go
-    channels = squeezed_channels(block, inputs, width)
+    channels = squeezed_channels(block, width)
     hidden = squeezed(channels)
     return total + (2 * channels * hidden + channels + hidden if channels else 0)
 
@@ -112,5 +111,5 @@ def multiply_adds(block: Block, inputs: int, width: int, first: bool) -> tuple[i
         come // groups * go * kernel**2
         for come, go, kernel, groups in convolutions(block, inputs, width, first).values()
     )
-    channels = squeezed_channels(block, inputs, width)
+    channels = squeezed_channels(block, width)
     return each, 2 * channels * squeezed(channels) if channels else 0

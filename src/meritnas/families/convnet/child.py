@@ -58,7 +58,7 @@ def make_block(block: Block, inputs: int, width: int, first: bool, drop_path: fl
     """One block of a stage; see `Block`."""
     shapes = convolutions(block, inputs, width, first)
     convs = {name: conv_norm(*shape) for name, shape in shapes.items()}
-    channels = squeezed_channels(block, inputs, width)
+    channels = squeezed_channels(block, width)
     squeeze = Squeeze(channels) if channels else nn.Identity()
     if block.kind == "plain":
         return PlainBlock(convs, squeeze)
@@ -133,4 +133,4 @@ class Squeeze(nn.Module):
     def forward(self, inputs: Tensor) -> Tensor:
         """[n, channels, h, w] -> the same shape."""
         means = inputs.mean((2, 3), keepdim=True)
-        return inputs * torch.sigmoid(self.up(torch.relu(self.down(means))))
+        return inputs * torch.sigmoid(self.up(nn.functional.silu(self.down(means))))

@@ -74,12 +74,14 @@ def convnet_space(
         smaller = tuple(2 * round(scale * side / 2) for side in sides)
         if min(smaller) >= _LEAST_SIDE:
             sizes.append((smaller[0], smaller[1]))
-    stages, side = [], min(sides)
+    stages, side, least = [], min(sides), min(sizes[-1])
     for own, depths in zip(widths, _DEPTHS, strict=False):
-        if side < _LEAST_LAST:
+        # Of a kernel that reaches beyond the image from everywhere, the border is not used.
+        names = tuple(name for name in block_names if BLOCKS[name].kernel // 2 < least)
+        if side < _LEAST_LAST or not names:
             break
-        stages.append((depths, tuple(block_names), tuple(own)))
-        side = halved(side)
+        stages.append((depths, names, tuple(own)))
+        side, least = halved(side), halved(least)
     options = [tuple(f"{h}x{w}" for h, w in sizes)]
     for depths, names, own in stages:
         options += [tuple(map(str, depths)), names, tuple(map(str, own))]

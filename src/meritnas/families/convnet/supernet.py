@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import product
 
 import torch
 from torch import Tensor, nn
@@ -39,10 +40,10 @@ class ConvSupernet(nn.Module):
 
     Every kind of block has weights of its own at each place; a width uses their leading blocks.
     Norms have no weights, and their statistics are those of the batch, so that a slice computes
-    what the stand-alone network computes while it trains. A mixture of blocks is the weighted sum
-    of what they give, one of widths scales each channel by the weights of all widths that have it,
-    one of depths is the weighted sum of what the blocks give that could be the last, and one of
-    sizes the weighted sum of images at the largest size. A stage that may be absent makes the
+    what the stand-alone network computes while it trains. A mixture of blocks and widths is the
+    weighted sum of what each block gives at each width, filled up with zeros; one of depths is the
+    weighted sum of what the blocks give that could be the last, and one of sizes the weighted sum
+    of images, scaled to the largest size that has a weight. A stage that may be absent makes the
     stage before it an exit with a linear layer of its own; outputs are the sum of all exits, each
     times the weight of ending there and of getting there.
 
@@ -69,9 +70,9 @@ class ConvSupernet(nn.Module):
         self._sizes, self._stages = tuple(sizes), tuple(stages)
         self._colours, self._image, self._classes = colours, image, classes
         self.stages = nn.ModuleList()
-        self.exits = nn.ModuleList()
+        self.exits = nn.ModuleDict()
         before = colours
-        for options in stages:
+        for stage, options in enumerate(stages):
             width = max(options.widths)
             places = nn.ModuleList()
             for number in range(max(options.depths)):
@@ -82,7 +83,8 @@ class ConvSupernet(nn.Module):
                 }
                 places.append(nn.ModuleDict(made))
             self.stages.append(places)
-            self.exits.append(nn.Linear(width, classes))
+            if stage + 1 == len(stages) or 0 in stages[stage + 1].depths:
+                self.exits[str(stage)] = nn.Linear(width, classes)
             before = width
 
     def forward(self, inputs: Tensor, gates: Gates, weights: Held | None = None) -> Tensor:
@@ -117,7 +119,9 @@ class ConvSupernet(nn.Module):
         """Images at the active sizes, as large as the largest of them."""
         if not gate.active:
             return torch.zeros_like(inputs)
-        largest = max(self._sizes[option] for option in gate.active)
+        held = gate.weights
+        counted = [k for k in gate.active if held is None or float(held[k].detach()) != 0.0]
+        largest = max(self._sizes[option] for option in counted or gate.active)
         total: Tensor | None = None
         for option in gate.active:
             size = self._sizes[option]
@@ -133,18 +137,22 @@ class ConvSupernet(nn.Module):
     ) -> Tensor:
         options = self._stages[stage]
         most = widest(options.widths, width)
-        mask = _mask(options.widths, width, most)
         total: Tensor | None = None
         for number in range(max(options.depths[k] for k in depth.active)):
             found: Tensor | None = None
-            for option in block.active:
-                name = options.blocks[option]
+            for option, chosen in product(block.active, width.active):
+                name, own_width = options.blocks[option], options.widths[chosen]
                 run = _Run(f"stages.{stage}.{number}.{name}.", held)
-                own = run(BLOCKS[name], units, most, number == 0)
-                found = _plus(found, _times(_weight(block, [option]), own))
+                come = units if number == 0 else units[:, :own_width]
+                own = run(BLOCKS[name], come, own_width, number == 0)
+                weight = _product(_weight(block, [option]), _weight(width, [chosen]))
+                own = _times(weight, own)
+                if own_width < most:
+                    own = F.pad(own, (0, 0, 0, 0, 0, most - own_width))
+                found = _plus(found, own)
             if found is None:
                 found = units.new_zeros(len(units), most, *units.shape[2:])
-            units = found if mask is None else found * mask[:, None, None]
+            units = found
             ends = [k for k in depth.active if options.depths[k] == number + 1]
             if ends:
                 total = _plus(total, _times(_weight(depth, ends), units))
@@ -228,7 +236,7 @@ class _Run:
 
     def __call__(self, block: Block, inputs: Tensor, width: int, first: bool) -> Tensor:
         shapes = convolutions(block, inputs.shape[1], width, first)
-        channels = squeezed_channels(block, inputs.shape[1], width)
+        channels = squeezed_channels(block, width)
 
         def conv(name: str, units: Tensor) -> Tensor:
             come, go, kernel, groups = shapes[name]
@@ -254,7 +262,7 @@ class _Run:
         down = self._cut("squeeze.down.weight", (hidden, channels, 1, 1))
         up = self._cut("squeeze.up.weight", (channels, hidden, 1, 1))
         inside = F.conv2d(means, down, self._cut("squeeze.down.bias", (hidden,)))
-        factors = F.conv2d(torch.relu(inside), up, self._cut("squeeze.up.bias", (channels,)))
+        factors = F.conv2d(F.silu(inside), up, self._cut("squeeze.up.bias", (channels,)))
         return units * torch.sigmoid(factors)
 
     def _cut(self, name: str, extents: Sequence[int]) -> Tensor:
@@ -266,7 +274,7 @@ def _weights(block: Block, inputs: int, width: int, first: bool) -> nn.ModuleDic
     parts: dict[str, nn.Module] = {}
     for name, (come, go, kernel, groups) in convolutions(block, inputs, width, first).items():
         parts[name] = nn.Conv2d(come, go, kernel, groups=groups, bias=False)
-    channels = squeezed_channels(block, inputs, width)
+    channels = squeezed_channels(block, width)
     if channels:
         hidden = squeezed(channels)
         down, up = nn.Conv2d(channels, hidden, 1), nn.Conv2d(hidden, channels, 1)
@@ -279,7 +287,7 @@ def _extents(block: Block, inputs: int, width: int, first: bool) -> Extents:
         f"{name}.weight": (go, come // groups, kernel, kernel)
         for name, (come, go, kernel, groups) in convolutions(block, inputs, width, first).items()
     }
-    channels = squeezed_channels(block, inputs, width)
+    channels = squeezed_channels(block, width)
     if channels:
         hidden = squeezed(channels)
         found |= {
@@ -299,14 +307,6 @@ def _zero(depths: Sequence[int], gate: Gate) -> list[int]:
 def _weight(gate: Gate, options: Sequence[int]) -> Tensor | None:
     """The weight of one of these options, which is the only one; None for one."""
     return None if gate.weights is None else gate.weights[list(options)].sum()
-
-
-def _mask(widths: Sequence[int], gate: Gate, most: int) -> Tensor | None:
-    """For each channel the weights of all active widths that have it; None for one."""
-    if gate.weights is None:
-        return None
-    rows = [F.pad(gate.weights[k].expand(widths[k]), (0, most - widths[k])) for k in gate.active]
-    return torch.stack(rows).sum(0) if rows else gate.weights.new_zeros(most)
 
 
 def _product(first: Tensor | None, second: Tensor | None) -> Tensor | None:
