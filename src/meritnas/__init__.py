@@ -81,7 +81,7 @@ if TYPE_CHECKING:  # for type checkers and editors; all else finds names as `__g
     from meritnas.families.tabular.family import TabularSpace as TabularSpace
     from meritnas.families.tabular.family import tabular_space as tabular_space
     from meritnas.families.tabular.spec import Tabular as Tabular
-    from meritnas.families.tabular.widths import PAPER_WIDTHS as PAPER_WIDTHS
+    from meritnas.families.widths import PAPER_WIDTHS as PAPER_WIDTHS
     from meritnas.prediction.predictor import Predictor as Predictor
     from meritnas.prediction.predictor import load_predictor as load_predictor
     from meritnas.result import SearchResult as SearchResult
@@ -147,7 +147,7 @@ _MODULES = {
     "meritnas.families.nasbench201.family": ("Nasbench201Space", "nasbench201_space"),
     "meritnas.families.recurrent.family": ("RecurrentSpace", "recurrent_space"),
     "meritnas.families.tabular.family": ("TabularSpace", "tabular_space"),
-    "meritnas.families.tabular.widths": ("PAPER_WIDTHS",),
+    "meritnas.families.widths": ("PAPER_WIDTHS",),
     "meritnas.prediction.predictor": ("Predictor", "load_predictor"),
     "meritnas.result": ("SearchResult",),
     "meritnas.settings.limits": ("Limits",),

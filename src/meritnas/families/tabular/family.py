@@ -24,7 +24,7 @@ from meritnas.families.tabular.child import EmbeddingNetwork, LayerNetwork, laye
 from meritnas.families.tabular.dropout import PooledDropout
 from meritnas.families.tabular.spec import Tabular
 from meritnas.families.tabular.supernet import TabularSupernet, embed_table
-from meritnas.families.tabular.widths import PAPER_WIDTHS, layer_widths
+from meritnas.families.widths import PAPER_WIDTHS, layer_widths
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option
 from meritnas.space.space import HyphenText, Space
