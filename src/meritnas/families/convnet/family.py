@@ -17,7 +17,7 @@ from meritnas.families.convnet import blocks
 from meritnas.families.convnet.absent_stages import UNUSED, AbsentStages
 from meritnas.families.convnet.blocks import BLOCKS
 from meritnas.families.convnet.child import ConvNetwork
-from meritnas.families.convnet.spec import Convnet
+from meritnas.families.convnet.spec import WIDTHS, Convnet
 from meritnas.families.convnet.supernet import ConvSupernet, StageOptions
 from meritnas.families.convnet.text import NO_STAGE, StagesText
 from meritnas.families.drawing import Drawing, Node
@@ -30,14 +30,6 @@ from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option
 from meritnas.space.rule import ABSENT
 from meritnas.space.space import Space
-
-WIDTHS = (
-    (8, 16, 24, 32, 48, 64),
-    (16, 24, 32, 48, 64, 96, 128),
-    (32, 48, 64, 96, 128, 192, 256),
-    (64, 96, 128, 192, 256),
-)
-"""What stages choose from, the first stage first."""
 
 _DEPTHS = ((1, 2, 3), (1, 2, 3), (0, 1, 2, 3), (0, 1, 2))
 _SCALES = (1.0, 0.75, 0.5)
@@ -275,9 +267,10 @@ class ConvnetSpace(Family):
 
     @property
     def spec(self) -> Convnet:
-        """The blocks that there are."""
+        """The blocks and widths that there are."""
         names = dict.fromkeys(name for row in self.options[2::3] for name in row)
-        return Convnet(blocks=",".join(names))
+        widths = tuple(tuple(map(int, row)) for row in self.options[3::3])
+        return Convnet(blocks=",".join(names), widths=widths)
 
     def drawings(self, architecture: Architecture | str) -> tuple[Drawing, ...]:
         """Stages in a row."""

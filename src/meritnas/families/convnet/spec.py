@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from meritnas.errors import UsageError
 from meritnas.families.convnet.blocks import BLOCKS
 from meritnas.families.presets.images import images_recipe
+from meritnas.families.widths import Widths, checked_widths, layer_widths
 from meritnas.settings.fields import shown
 from meritnas.settings.preset import Facts, Preset
 from meritnas.settings.spec import SpaceSpec
@@ -18,12 +19,22 @@ if TYPE_CHECKING:
     from meritnas.families.convnet.family import ConvnetSpace
 
 
+WIDTHS = (
+    (8, 16, 24, 32, 48, 64),
+    (16, 24, 32, 48, 64, 96, 128),
+    (32, 48, 64, 96, 128, 192, 256),
+    (64, 96, 128, 192, 256),
+)
+"""What stages choose from, the first stage first."""
+
+
 @dataclass(frozen=True)
 class Convnet(SpaceSpec):
     """Image networks in stages: how many, which blocks, how wide, on images how large.
 
     Attributes:
         blocks: What stages choose from: "plain3,residual3".
+        widths: Channels: "16,32,64", or for each stage "16,32;32,64,128".
     """
 
     name: ClassVar[str] = "convnet"
@@ -32,8 +43,16 @@ class Convnet(SpaceSpec):
 
     blocks: str = field(default=",".join(BLOCKS), metadata=shown(metavar="LIST", usual="all ten"))
 
+    widths: Widths = field(
+        default=WIDTHS, metadata=shown(metavar="LIST", usual="5 to 7 sizes from 8 to 256")
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        stages = len(self.widths) if any(isinstance(x, Collection) for x in self.widths) else 1
+        object.__setattr__(self, "widths", checked_widths(self.widths, stages))
+        if stages > len(WIDTHS):
+            raise UsageError(f"widths are for at most {len(WIDTHS)} stages, got {stages} lists")
         for name in self.block_names:
             if name not in BLOCKS:
                 raise UsageError(
@@ -60,4 +79,6 @@ class Convnet(SpaceSpec):
         from meritnas.families.convnet.family import convnet_space
 
         del limits
-        return convnet_space(outputs, inputs, self.block_names)
+        stages = len(self.widths) if isinstance(self.widths[0], tuple) else len(WIDTHS)
+        widths = layer_widths(self.widths, stages)
+        return convnet_space(outputs, inputs, self.block_names, widths)
