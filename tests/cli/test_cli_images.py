@@ -218,7 +218,7 @@ def test_a_run_on_images_has_no_columns(meritnas: Command, searched: tuple[Outco
 def test_lists_name_the_spaces_and_strategies_for_images_in_columns(meritnas: Command) -> None:
     spaces = meritnas("list", "spaces").out
     strategies = meritnas("list", "strategies").out
-    for name in ("nasbench201", "darts", "darts-s1", "darts-unique"):
+    for name in ("convnet", "nasbench201", "darts", "darts-s1", "darts-unique"):
         assert any(line.startswith(name + "  ") for line in spaces.splitlines())
     for name in ("advantage", "darts-2nd", "pc-darts", "mnasnet-max"):
         assert any(line.startswith(name + "  ") for line in strategies.splitlines())

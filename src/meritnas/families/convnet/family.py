@@ -30,6 +30,7 @@ from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option
 from meritnas.space.rule import ABSENT
 from meritnas.space.space import Space
+from meritnas.wording import shortened
 
 _DEPTHS = ((1, 2, 3), (1, 2, 3), (0, 1, 2, 3), (0, 1, 2))
 _SCALES = (1.0, 0.75, 0.5)
@@ -58,7 +59,7 @@ def convnet_space(
         raise SpaceError(f"classes must be at least 1, got {classes}")
     for name in block_names:
         if name not in BLOCKS:
-            raise SpaceError(f"no block '{name}'; there are {', '.join(BLOCKS)}")
+            raise SpaceError(f"no block '{shortened(name)}'; there are {', '.join(BLOCKS)}")
     shape = check_image(image)
     sides = shape[1:]
     sizes = [sides]

@@ -13,7 +13,7 @@ from meritnas.families.widths import Widths, checked_widths, layer_widths
 from meritnas.settings.fields import shown
 from meritnas.settings.preset import Facts, Preset
 from meritnas.settings.spec import SpaceSpec
-from meritnas.wording import did_you_mean
+from meritnas.wording import did_you_mean, shortened
 
 if TYPE_CHECKING:
     from meritnas.families.convnet.family import ConvnetSpace
@@ -56,10 +56,12 @@ class Convnet(SpaceSpec):
         for name in self.block_names:
             if name not in BLOCKS:
                 raise UsageError(
-                    f"no block '{name}';{did_you_mean(name, BLOCKS)} there are {', '.join(BLOCKS)}"
+                    f"no block '{shortened(name)}';{did_you_mean(name, BLOCKS)} there are {', '.join(BLOCKS)}"
                 )
         if len(set(self.block_names)) != len(self.block_names):
-            raise UsageError(f"blocks must differ, got '{self.blocks}'; remove the repeated ones")
+            raise UsageError(
+                f"blocks must differ, got '{shortened(self.blocks)}'; remove the repeated ones"
+            )
 
     @property
     def block_names(self) -> tuple[str, ...]:
