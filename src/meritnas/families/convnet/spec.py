@@ -56,7 +56,8 @@ class Convnet(SpaceSpec):
         for name in self.block_names:
             if name not in BLOCKS:
                 raise UsageError(
-                    f"no block '{shortened(name)}';{did_you_mean(name, BLOCKS)} there are {', '.join(BLOCKS)}"
+                    f"no block '{shortened(name)}';{did_you_mean(name, BLOCKS)} there are "
+                    f"{', '.join(BLOCKS)}"
                 )
         if len(set(self.block_names)) != len(self.block_names):
             raise UsageError(
