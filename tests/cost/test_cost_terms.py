@@ -107,6 +107,11 @@ def test_an_order_is_found_in_which_little_is_remembered() -> None:
     )
 
 
+def test_terms_as_earlier_versions_had_them_are_refused_with_the_way_out() -> None:
+    with pytest.raises(SpaceError, match=r"use chain_terms\(constant, single, pair, unit\)"):
+        CostTerms(0, (np.ones(2),) * 2, (None,), "things")  # type: ignore[arg-type]
+
+
 def test_what_cannot_be_remembered_is_refused_with_the_way_out() -> None:
     sizes = (10,) * 9
     table = np.zeros((10,) * 8, dtype=np.int8)

@@ -51,6 +51,12 @@ class CostTerms:
 
     def __post_init__(self) -> None:
         for factor in self.factors:
+            if not isinstance(factor, Factor):
+                raise SpaceError(
+                    "costs are a sum of factors, CostTerms(sizes, constant, factors, unit); for "
+                    "terms of single decisions and of neighbours use chain_terms(constant, single, "
+                    "pair, unit)"
+                )
             numbers = factor.decisions
             known = all(0 <= i < len(self.sizes) for i in numbers)
             if not numbers or list(numbers) != sorted(set(numbers)) or not known:
