@@ -315,7 +315,7 @@ def trains(family: Family, text: str, bundle: Bundle[Any]) -> None:
 @pytest.mark.parametrize("strategy", strategy_specs())
 @pytest.mark.parametrize("space", SPACES)
 def test_every_strategy_runs_on_every_space(space: str, strategy: str) -> None:
-    if (space, strategy) == ("tabular", "pc-darts"):
+    if strategy == "pc-darts" and space in ("tabular", "convnet"):
         with pytest.raises(UsageError) as caught:
             new_search(space, strategy)
         assert str(caught.value) == (
