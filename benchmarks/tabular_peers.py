@@ -64,7 +64,7 @@ from meritnas.data.tables.source import Source, load_source
 from meritnas.data.task import Task
 from meritnas.errors import DivergedError
 from meritnas.families.tabular.spec import Tabular
-from meritnas.families.tabular.widths import PAPER_WIDTHS
+from meritnas.families.widths import PAPER_WIDTHS
 from meritnas.settings.recipe import (
     TRIED_DROPOUT,
     TrainRecipe,

@@ -67,7 +67,7 @@ def test_a_search_on_arrays_keeps_its_limit(found: meritnas.SearchResult) -> Non
     kept = json.loads((found.run / "architecture.json").read_text())["candidates"]
     judged = [one["architecture"] for one in kept]
     assert {found.history[-1]["leader"], str(found.architecture)} <= set(judged)
-    assert set(kept[0]["said"]) == {"one-shot", "size", "patterns", "gradients"}
+    assert set(kept[0]["said"]) == {"one-shot", "beliefs", "size", "patterns", "gradients"}
     few, many = found.summary["feasible_count"], found.summary["space_count"]
     assert found.summary["feasible_share"] == few / many < 1
     assert many == nasbench201_space().useful.space.count() < 5**6

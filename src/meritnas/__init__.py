@@ -56,6 +56,9 @@ if TYPE_CHECKING:  # for type checkers and editors; all else finds names as `__g
     from meritnas.explanation.modalities import ModalityExplanation as ModalityExplanation
     from meritnas.explanation.network import NetworkExplanation as NetworkExplanation
     from meritnas.exporting.export import export as export
+    from meritnas.families.convnet.family import ConvnetSpace as ConvnetSpace
+    from meritnas.families.convnet.family import convnet_space as convnet_space
+    from meritnas.families.convnet.spec import Convnet as Convnet
     from meritnas.families.darts.family import DartsSpace as DartsSpace
     from meritnas.families.darts.family import darts_space as darts_space
     from meritnas.families.darts.spec import Darts as Darts
@@ -78,7 +81,7 @@ if TYPE_CHECKING:  # for type checkers and editors; all else finds names as `__g
     from meritnas.families.tabular.family import TabularSpace as TabularSpace
     from meritnas.families.tabular.family import tabular_space as tabular_space
     from meritnas.families.tabular.spec import Tabular as Tabular
-    from meritnas.families.tabular.widths import PAPER_WIDTHS as PAPER_WIDTHS
+    from meritnas.families.widths import PAPER_WIDTHS as PAPER_WIDTHS
     from meritnas.prediction.predictor import Predictor as Predictor
     from meritnas.prediction.predictor import load_predictor as load_predictor
     from meritnas.result import SearchResult as SearchResult
@@ -139,11 +142,12 @@ _MODULES = {
     "meritnas.exporting.export": ("export",),
     "meritnas.families.darts.family": ("DartsSpace", "darts_space"),
     "meritnas.families.fusion.family": ("FusionSpace", "fusion_space"),
+    "meritnas.families.convnet.family": ("ConvnetSpace", "convnet_space"),
     "meritnas.families.nasbench201.benchmark": ("NASBench201Table", "nasbench201_table"),
     "meritnas.families.nasbench201.family": ("Nasbench201Space", "nasbench201_space"),
     "meritnas.families.recurrent.family": ("RecurrentSpace", "recurrent_space"),
     "meritnas.families.tabular.family": ("TabularSpace", "tabular_space"),
-    "meritnas.families.tabular.widths": ("PAPER_WIDTHS",),
+    "meritnas.families.widths": ("PAPER_WIDTHS",),
     "meritnas.prediction.predictor": ("Predictor", "load_predictor"),
     "meritnas.result": ("SearchResult",),
     "meritnas.settings.limits": ("Limits",),

@@ -144,7 +144,7 @@ def test_a_network_from_elsewhere_is_trained_on_images(
     ("arguments", "words"),
     [
         ("digits --space nasbench201 --layers 3", "layers is for tables"),
-        ("digits --space nasbench201 --widths 8,16", "widths is for tables"),
+        ("digits --space nasbench201 --widths 8,16", "no option 'widths'"),
         ("digits --space nasbench201 --target target", "target is for tables"),
         ("digits --space nasbench201 --task regression", "task is for tables"),
         ("digits --space nasbench201 --max-size-kb 10", "limit params or flops"),
@@ -155,7 +155,7 @@ def test_a_network_from_elsewhere_is_trained_on_images(
         ("digits --space darts --cells 2", "at least 3 cells, got 2"),
         ("digits --space darts --supernet-cells 2", "at least 3 cells, got 2"),
         ("digits --space darts --strategy pc-darts --supernet-channels 6", "multiple of the 4"),
-        ("flat --space tabular", "these are images; use nasbench201 or darts"),
+        ("flat --space tabular", "these are images; use convnet or nasbench201"),
         ("flat", "flat has no pictures in sub-folders"),
         ("sales.csv --target churn --space darts", "images are a folder of pictures"),
         ("sales.csv --target churn --channels 8", "channels is for images"),
@@ -218,7 +218,7 @@ def test_a_run_on_images_has_no_columns(meritnas: Command, searched: tuple[Outco
 def test_lists_name_the_spaces_and_strategies_for_images_in_columns(meritnas: Command) -> None:
     spaces = meritnas("list", "spaces").out
     strategies = meritnas("list", "strategies").out
-    for name in ("nasbench201", "darts", "darts-s1", "darts-unique"):
+    for name in ("convnet", "nasbench201", "darts", "darts-s1", "darts-unique"):
         assert any(line.startswith(name + "  ") for line in spaces.splitlines())
     for name in ("advantage", "darts-2nd", "pc-darts", "mnasnet-max"):
         assert any(line.startswith(name + "  ") for line in strategies.splitlines())

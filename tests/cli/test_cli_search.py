@@ -147,6 +147,7 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
             "final_rate": 0.0,
             "auxiliary": 0.0,
             "augment": {"crop": 0, "flip": False, "cutout": 0},
+            "smoothing": 0.0,
         },
         "child_recipe": None,
         "warmup": 0.5,

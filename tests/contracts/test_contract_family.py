@@ -8,6 +8,7 @@ from family_contract import CHECKS, Case
 from torch import Tensor
 
 from meritnas import TableInputs, TabularSpace, tabular_space
+from meritnas.families.convnet.family import ConvnetSpace, convnet_space
 from meritnas.families.darts.family import DartsSpace, darts_space
 from meritnas.families.fusion.family import FusionSpace, fusion_space
 from meritnas.families.nasbench201.family import Nasbench201Space, nasbench201_space
@@ -30,7 +31,9 @@ def tabular_case(name: str, family: TabularSpace) -> Case:
     return Case(name, family, inputs)
 
 
-def cell_case(name: str, family: Nasbench201Space | DartsSpace, **facts: bool) -> Case:
+def cell_case(
+    name: str, family: Nasbench201Space | DartsSpace | ConvnetSpace, **facts: bool
+) -> Case:
     """Children have no norms after pooling, so a supernet that is to equal them has none, too."""
 
     def inputs(rows: int, seed: int) -> Tensor:
@@ -68,6 +71,7 @@ def fusion_case(name: str, family: FusionSpace) -> Case:
     return Case(name, family, inputs, idle=True, codes=True)
 
 
+CHANNELS = ((4, 8), (8, 12), (8, 16))
 VIEWS = {"image": [(2, 4, 4)], "sound": [(3, 6), (5,)]}
 FUSION_CASES = (
     fusion_case("fusion", fusion_space(VIEWS, 3, channels=8, length=4)),
@@ -93,6 +97,12 @@ FUSION_CASES = (
 )
 GREY, COLOUR = (1, 8, 8), (3, 8, 8)
 CELL_CASES = (
+    cell_case("convnet", convnet_space(3, COLOUR, widths=CHANNELS), idle=True),
+    cell_case(
+        "convnet of two blocks",
+        convnet_space(1, (1, 16, 20), ("plain3se", "inverted3x2"), CHANNELS),
+        idle=True,
+    ),
     cell_case("nasbench201", nasbench201_space(3, 4, 1, image=COLOUR), idle=True),
     cell_case("nasbench201 without zero", nasbench201_space(1, 4, 2, False, GREY)),
     cell_case("darts", darts_space(3, 4, 3, image=COLOUR)),

@@ -29,6 +29,7 @@ from meritnas.engine.plan import Plan
 from meritnas.engine.start import make_search
 from meritnas.errors import UsageError
 from meritnas.families.catalogue import space_spec
+from meritnas.families.convnet.spec import Convnet
 from meritnas.families.family import Family
 from meritnas.families.fusion.spec import Fusion
 from meritnas.families.recurrent.spec import Recurrent
@@ -46,6 +47,7 @@ from meritnas.training.train import train_child
 NO_ZERO = "nasbench201 without zero"
 SPACES = (
     "tabular",
+    "convnet",
     "nasbench201",
     NO_ZERO,
     "darts",
@@ -158,6 +160,8 @@ def settings_of(space: str, strategy: str, limits: dict[str, int]) -> SearchSett
 
 
 def space_of(space: str, strategy: str) -> SpaceSpec:
+    if space == "convnet":
+        return Convnet("plain3,residual3se,inverted3x2", ((4, 8), (4, 8), (8, 12)))
     if space == "recurrent":
         return Recurrent(width=3, nodes=3)
     if space == "fusion":
@@ -311,7 +315,7 @@ def trains(family: Family, text: str, bundle: Bundle[Any]) -> None:
 @pytest.mark.parametrize("strategy", strategy_specs())
 @pytest.mark.parametrize("space", SPACES)
 def test_every_strategy_runs_on_every_space(space: str, strategy: str) -> None:
-    if (space, strategy) == ("tabular", "pc-darts"):
+    if strategy == "pc-darts" and space in ("tabular", "convnet"):
         with pytest.raises(UsageError) as caught:
             new_search(space, strategy)
         assert str(caught.value) == (

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.cost.terms import CostTerms, Limit
+from meritnas.cost.terms import CostTerms, Factor, Limit, chain_terms
 from meritnas.space.decision import Decision, Option
 from meritnas.space.rule import ABSENT, PresentEdges
 from meritnas.space.space import HyphenText, Space
@@ -57,11 +57,8 @@ def keeps_rule(space: Space, picks: Picks) -> bool:
 def cost_of(terms: CostTerms, picks: Picks) -> int:
     """The definition, one term after the other."""
     total = terms.constant
-    for i, pick in enumerate(picks):
-        total += int(terms.single[i][pick])
-    for i, table in enumerate(terms.pair):
-        if table is not None:
-            total += int(table[picks[i], picks[i + 1]])
+    for factor in terms.factors:
+        total += int(factor.table[tuple(picks[i] for i in factor.decisions)])
     return total
 
 
@@ -86,14 +83,26 @@ def ruled_space(present: list[list[bool]], groups: tuple[int, ...], count: int) 
 
 
 def random_terms(
-    sizes: tuple[int, ...], rng: np.random.Generator, scale: int, most: int, pairs: float
+    sizes: tuple[int, ...],
+    rng: np.random.Generator,
+    scale: int,
+    most: int,
+    pairs: float,
+    groups: int = 0,
 ) -> CostTerms:
+    """Terms of single decisions, of some neighbours, and of so many groups of any decisions."""
     single = tuple(rng.integers(-3, most, size) * scale for size in sizes)
     pair = tuple(
         rng.integers(-3, most, shape) * scale if rng.random() < pairs else None
         for shape in itertools.pairwise(sizes)
     )
-    return CostTerms(int(rng.integers(0, 50)), single, pair, "things")
+    terms = chain_terms(int(rng.integers(0, 50)), single, pair, "things")
+    more = []
+    for _ in range(groups):
+        numbers = np.sort(rng.permutation(len(sizes))[: rng.integers(1, 4)])
+        table = rng.integers(-3, most, [sizes[i] for i in numbers]) * scale
+        more.append(Factor(tuple(numbers.tolist()), table))
+    return replace(terms, factors=(*terms.factors, *more))
 
 
 @st.composite
@@ -134,7 +143,8 @@ def _limited(draw: st.DrawFn, space: Space) -> Problem:
     for k in range(draw(st.integers(1, 3))):
         scale = draw(st.sampled_from([1, 1, 6, 1000]))
         most = draw(st.sampled_from([-2, 3, 20, 400]))
-        terms = random_terms(sizes, rng, scale, most, draw(st.sampled_from([0.0, 0.7, 1.0])))
+        pairs, groups = draw(st.sampled_from([(0.0, 0), (0.7, 0), (1.0, 0), (0.0, 3), (0.5, 2)]))
+        terms = random_terms(sizes, rng, scale, most, pairs, groups)
         costs[f"c{k}"] = terms
         found = sorted(cost_of(terms, p) for p in everything)
         place = draw(st.floats(0, 1))

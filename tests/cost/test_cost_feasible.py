@@ -23,7 +23,7 @@ from scipy import stats
 
 from meritnas.cost.diagram import Diagram
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.cost.terms import CostTerms, Limit
+from meritnas.cost.terms import Limit, chain_terms
 from meritnas.errors import InfeasibleError, SpaceError, UsageError
 from meritnas.families.tabular.family import tabular_space
 from meritnas.space.decision import Decision
@@ -246,8 +246,8 @@ def test_two_limits_that_hold_alone_may_not_hold_together(decisions: int) -> Non
     zeros = (np.zeros(2, dtype=np.int64),) * (decisions - 1)
     nothing = (None,) * (decisions - 1)
     costs = {
-        "up": CostTerms(0, (*zeros, np.array([0, 10])), nothing, "things"),
-        "down": CostTerms(0, (*zeros, np.array([10, 0])), nothing, "things"),
+        "up": chain_terms(0, (*zeros, np.array([0, 10])), nothing, "things"),
+        "down": chain_terms(0, (*zeros, np.array([10, 0])), nothing, "things"),
     }
     for name in costs:
         assert FeasibleSet(space, costs, [Limit(name, 5)]).count() == 2 ** (decisions - 1)
@@ -276,7 +276,7 @@ def test_rows_of_other_sizes_are_refused() -> None:
 
 def test_counts_beyond_64_bits_are_exact() -> None:
     assert FeasibleSet(plain_space((10,) * 30), {}).count() == 10**30
-    ones = CostTerms(0, (np.array([0, 1]),) * 80, (None,) * 79, "things")
+    ones = chain_terms(0, (np.array([0, 1]),) * 80, (None,) * 79, "things")
     space = plain_space((2,) * 80)
     assert FeasibleSet(space, {"c": ones}, [Limit("c", 2)]).count() == 1 + 80 + 80 * 79 // 2
 
@@ -341,7 +341,7 @@ def test_a_rule_may_end_in_any_state_but_only_the_first_is_valid() -> None:
 
     plain = plain_space((2,) * 4)
     space = Space(plain.decisions, plain.text, Modulo())
-    costs = {"c": CostTerms(0, (np.array([1, 2]),) * 4, (None,) * 3, "things")}
+    costs = {"c": chain_terms(0, (np.array([1, 2]),) * 4, (None,) * 3, "things")}
     valid = [p for p in Problem(plain, {}, ()).product() if sum(p) % 3 == 0]
     assert len(valid) == 5
     assert space.count() == FeasibleSet(space, {}).count() == 5

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.cost.terms import CostTerms, Limit
+from meritnas.cost.terms import Limit, chain_terms
 from meritnas.credit.advantage import Advantage, advantage_gradient
 from meritnas.policy.laws import Draw, feasible_law
 from meritnas.policy.neighbours import fitting_options, restricted
@@ -35,7 +35,7 @@ def space(absent: bool = False) -> Space:
 
 def limited(limit: int | None, absent: bool = False) -> FeasibleSet:
     costs = (np.array([0, 1, 3]), np.array([2, 0, 1]), np.array([1, 2, 0]))
-    terms = CostTerms(0, costs, (None, None), "things")
+    terms = chain_terms(0, costs, (None, None), "things")
     limits = () if limit is None else (Limit("things", limit),)
     return FeasibleSet(space(absent), {"things": terms}, limits)
 

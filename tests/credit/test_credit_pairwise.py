@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.cost.terms import CostTerms, Limit
+from meritnas.cost.terms import Limit, chain_terms
 from meritnas.credit.best_with_pairs import best_with_pairs
 from meritnas.credit.judged_paths import JudgedPaths
 from meritnas.credit.pairwise import Pairwise
@@ -25,7 +25,7 @@ def feasible_of(maximum: int | None = None) -> FeasibleSet:
     options = tuple(Option(f"o{k}") for k in range(4))
     space = Space(tuple(Decision(f"d{i}", options) for i in range(6)), HyphenText())
     usual, dear = np.arange(4), np.array([0, 3, 2, 1])  # what is good together is not cheap
-    terms = CostTerms(0, (dear, *(usual,) * 3, dear, usual), (None,) * 5, "coins")
+    terms = chain_terms(0, (dear, *(usual,) * 3, dear, usual), (None,) * 5, "coins")
     limits = [] if maximum is None else [Limit("coins", maximum)]
     return FeasibleSet(space, {"coins": terms}, limits)
 

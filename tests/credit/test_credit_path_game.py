@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.paths import all_paths
-from meritnas.cost.terms import CostTerms, Limit
+from meritnas.cost.terms import Limit, chain_terms
 from meritnas.credit.exact_shapley import exact_shapley
 from meritnas.credit.game import Counted
 from meritnas.credit.judged_paths import JudgedPaths
@@ -37,7 +37,7 @@ def limited(sizes: tuple[int, ...], maximum: int | None) -> FeasibleSet:
     if maximum is None:
         return FeasibleSet(space, {})
     each = tuple(np.arange(size) for size in sizes)
-    terms = CostTerms(0, each, (None,) * (len(sizes) - 1), "coins")
+    terms = chain_terms(0, each, (None,) * (len(sizes) - 1), "coins")
     return FeasibleSet(space, {"coins": terms}, [Limit("coins", maximum)])
 
 

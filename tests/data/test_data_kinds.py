@@ -267,7 +267,7 @@ def test_data_is_recognised(data: Any, wanted: str | None, name: str) -> None:
         (
             PAIR,
             "table",
-            "the space tabular is for tables, and these are images; use nasbench201 or darts",
+            "the space tabular is for tables, and these are images; use convnet or nasbench201",
         ),
         (FRAME, "images", "a table cannot be searched with a space for images; use tabular"),
         (FLAT, None, "a pair of arrays is taken for images; give a table as a data frame"),

@@ -97,7 +97,7 @@ def test_quick_makes_more_passes_over_fewer_images(space: ImageSpace) -> None:
     ("wrong", "rule"),
     [
         ({"preset": "slow"}, "preset must be quick or paper, got 'slow'"),
-        ({"space": "tabular"}, "presets are for darts and nasbench201, got 'tabular'"),
+        ({"space": "tabular"}, "presets are for darts, nasbench201 and convnet, got 'tabular'"),
         ({"images": 0}, "images must be at least 1"),
         ({"side": 0}, "side must be at least 1"),
         ({"partial": 0}, "partial must be at least 1"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from meritnas.errors import MeritNASError, SpaceError
 from meritnas.families.catalogue import space_spec, space_specs
+from meritnas.families.convnet.family import convnet_space
 from meritnas.families.darts.family import darts_space
 from meritnas.families.family import Family
 from meritnas.families.fusion.family import fusion_space
@@ -21,6 +22,7 @@ from meritnas.run.begin import given_architecture
 VIEWS = {"sound": [(3,), (2, 4)], "look": [(1, 4, 4)]}
 FAMILIES: dict[str, Family] = {
     "tabular": tabular_space(4, 2),
+    "convnet": convnet_space(3, (3, 16, 16)),
     "nasbench201": nasbench201_space(3, 4, 1),
     "darts": darts_space(3, 4, 3),
     "darts-s1": darts_space(3, 4, 3, "s1"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.cost.terms import CostTerms, Limit
+from meritnas.cost.terms import Limit, chain_terms
 from meritnas.policy.laws import Conditional, Unrestricted, feasible_law, valid_law
 from meritnas.policy.neighbours import fitting_options, is_free, restricted
 from meritnas.policy.policy import Policy
@@ -22,7 +22,7 @@ A, B = Option("a"), Option("b")
 EDGES = tuple(Decision(f"e{i}", (NONE, A, B)) for i in range(3))
 RULED = Space(EDGES, HyphenText(), PresentEdges((3,), 2))
 FREE = Space(EDGES, HyphenText())
-TERMS = CostTerms(0, (np.array([0, 1, 2]),) * 3, (None, None), "things")
+TERMS = chain_terms(0, (np.array([0, 1, 2]),) * 3, (None, None), "things")
 
 
 def within(space: Space, limit: int | None) -> FeasibleSet:

@@ -149,7 +149,7 @@ def test_what_is_not_limited_is_no_limit() -> None:
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"space": "tabular"}, "use nasbench201 or darts"),
+        ({"space": "tabular"}, "use convnet or nasbench201"),
         ({"preset": "slow"}, "preset must be one of quick, paper, got 'slow'"),
         ({"strategy": "dart"}, "did you mean 'darts'"),
         ({"run": RunOptions("abacus")}, "device 'abacus' cannot be used here"),

@@ -78,6 +78,17 @@ def test_the_cosine_ends_where_it_should() -> None:
         assert plain.rate_at(step, 7) == 0.3 * 0.5 * (1.0 + math.cos(math.pi * step / 7))
 
 
+def test_one_cycle_rises_for_a_quarter_and_then_falls_to_the_end() -> None:
+    recipe = TrainRecipe(learning_rate=0.4, schedule="one-cycle", final_rate=0.01)
+    rates = [recipe.rate_at(step, 100) for step in range(101)]
+    assert rates[0] == pytest.approx(0.04)
+    assert max(rates) == rates[25] == 0.4
+    assert rates[:26] == sorted(rates[:26])
+    assert rates[25:] == sorted(rates[25:], reverse=True)
+    assert rates[100] == pytest.approx(0.01)
+    assert recipe.rate_at(0, 1) == 0.4  # nothing to rise in
+
+
 def test_recipes_for_images_survive_json() -> None:
     recipe = TrainRecipe(
         "sgd",
@@ -107,6 +118,8 @@ def test_recipes_of_earlier_runs_are_still_understood() -> None:
         {"final_rate": 0.2, "learning_rate": 0.1},
         {"auxiliary": -0.4},
         {"auxiliary": float("inf")},
+        {"smoothing": 1.0},
+        {"smoothing": -0.1},
         {"nesterov": 1},
         {"augment": None},
         {"augment": {"crop": -1}},

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from meritnas import fusion_space
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.cost.terms import CostTerms, Limit
+from meritnas.cost.terms import Limit
 from meritnas.errors import InfeasibleError, SpaceError
 from meritnas.families.fusion.family import FusionSpace
 from meritnas.families.presets.modalities import fusion_cells
@@ -147,13 +147,6 @@ def test_thirty_modalities_have_a_space_with_as_many_cells_as_is_usual() -> None
     assert reads_something_new(inputs(family, family.space.picks(best)), 30)
     with pytest.raises(InfeasibleError, match=r"cell5\(.* = sum\("):
         family.feasible(max_params=least - 1)
-
-
-def test_costs_of_neighbours_do_not_go_with_another_order() -> None:
-    terms = CostTerms(0, (np.ones(2),) * 2, (np.ones((2, 2)),), "parameters")
-    assert terms.read_in((0, 1)) is terms
-    with pytest.raises(SpaceError, match="single decisions only"):
-        terms.read_in((1, 0))
 
 
 def test_too_many_combinations_are_refused_in_words() -> None:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.cost.terms import CostTerms, Limit
+from meritnas.cost.terms import Limit, chain_terms
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
 from meritnas.space.decision import Decision, Option
@@ -120,7 +120,7 @@ def edge_set(space: Space, limit: int | None = None, seed: int = 0) -> FeasibleS
     """All architectures, or those whose made-up cost keeps a limit."""
     rng = np.random.default_rng(seed)
     single = tuple(rng.integers(0, 5, size=size) for size in space.sizes)
-    terms = CostTerms(0, single, (None,) * (len(single) - 1), "things")
+    terms = chain_terms(0, single, (None,) * (len(single) - 1), "things")
     limits = () if limit is None else (Limit("things", limit),)
     return FeasibleSet(space, {"things": terms}, limits)
 

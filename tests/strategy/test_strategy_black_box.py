@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 from meritnas import tabular_space
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.cost.terms import CostTerms, Limit
+from meritnas.cost.terms import Limit, chain_terms
 from meritnas.space.decision import Decision, Option
 from meritnas.space.space import HyphenText, Space
 from meritnas.strategy.algorithms.bayesian import BayesianProposer, expected_improvement, features
@@ -37,7 +37,7 @@ def test_a_mutation_is_feasible_and_different(seed: int, limit: int) -> None:
 def test_a_mutation_finds_the_other_architecture_even_if_all_decisions_must_change() -> None:
     options = (Option("a"), Option("b"))
     space = Space((Decision("x", options), Decision("y", options)), HyphenText())
-    differ = CostTerms(
+    differ = chain_terms(
         0, (np.zeros(2, int), np.zeros(2, int)), (1 - np.eye(2, dtype=int),), "things"
     )
     feasible = FeasibleSet(space, {"differ": differ}, [Limit("differ", 0)])

@@ -257,3 +257,38 @@ def test_images_are_looked_at_in_small_numbers_and_tables_as_ever() -> None:
     module = TwoHeads().eval()
     images = noisy_images(300, 0).inputs.repeat(1, 1, 30, 30)
     torch.testing.assert_close(outputs_of(module, images), module(images).detach())
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_smoothing_asks_for_all_classes_alike(outputs: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    inputs = torch.randn(64, 4, generator=generator)
+    if outputs == 1:
+        part = Part(inputs, (inputs[:, 0] > 0).float())
+
+        def loss(
+            found: torch.Tensor, target: torch.Tensor, weights: torch.Tensor | None = None
+        ) -> torch.Tensor:
+            del weights
+            return nn.functional.binary_cross_entropy_with_logits(found[:, 0], target)
+    else:
+        part = Part(inputs, inputs[:, :3].argmax(1))
+
+        def loss(
+            found: torch.Tensor, target: torch.Tensor, weights: torch.Tensor | None = None
+        ) -> torch.Tensor:
+            del weights
+            return nn.functional.cross_entropy(found, target)
+
+    family = tabular_space(4, outputs, 1, (16,))
+
+    def surest(smoothing: float) -> float:
+        recipe = TrainRecipe("adam", 0.05, "constant", 64, 0.0, 0.0, 0.0, smoothing=smoothing)
+        trained = train_child(family.child("16"), part, part, loss, recipe, 300, 0)
+        found = outputs_of(trained.module, part.inputs)
+        both = torch.cat([found, torch.zeros_like(found)], 1) if outputs == 1 else found
+        return float(torch.softmax(both, 1).max(1).values.mean())
+
+    assert surest(0.0) > 0.99
+    # The best answer to two, three classes is 1 - s + s / 2 and 1 - s + s / 3.
+    assert surest(0.3) == pytest.approx(0.85 if outputs == 1 else 0.8, abs=0.02)

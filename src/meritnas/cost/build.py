@@ -28,7 +28,7 @@ def build_diagram(
     """The minimal diagram of all valid architectures whose reduced costs stay within their slack.
 
     Args:
-        costs: one for each limit, all over the same decisions, as these are read.
+        costs: one for each limit, all read in the same way.
         max_transitions: the most entries that a level may hold before states are merged.
         order: the numbers of the decisions, as they are read.
         rule: what makes an architecture valid; None where everything does.
@@ -46,30 +46,35 @@ def build_diagram(
 def _forward_levels(
     costs: Sequence[ReducedCost], rule: Levels, max_transitions: int
 ) -> list[np.ndarray]:
-    """Level by level, all (class of last option, state of the rule, slack of each limit).
+    """Level by level, all (class of the context, state of the rule, slack of each limit).
 
-    Two exact merges keep the levels small: options with equal costs to the next decision are one
-    class, and slack beyond what the most expensive completion needs is cut off.
+    Two exact merges keep the levels small: contexts that cost the same from here on are one class,
+    and slack beyond what the most expensive completion needs is cut off.
     """
-    before = np.zeros(1, dtype=np.int64)  # the last option of each state, as its class' first
+    nexts = costs[0].nexts
+    classes = _context_classes(costs)
+    before = np.zeros(1, dtype=np.int64)  # the context of each state, as its class' first
     states = np.zeros(1, dtype=np.int64)  # of the rule
     slacks = [np.array([cost.slack], dtype=np.int64) for cost in costs]
     levels = []
-    for i in range(len(costs[0].steps)):
-        if len(before) * costs[0].steps[i].shape[1] > max_transitions:
+    for i, following in enumerate(nexts):
+        if len(before) * following.shape[1] > max_transitions:
             raise DiagramTooLarge
         left = [s[:, None] - c.steps[i][before] for s, c in zip(slacks, costs, strict=True)]
         after = rule[i][states]
-        if i + 1 == len(costs[0].steps):  # where a valid architecture ends
+        if i + 1 == len(nexts):  # where a valid architecture ends
             after = np.where(after == 0, 0, -1)
         alive = np.logical_and.reduce([after >= 0, *(part >= 0 for part in left)])
-        left = [np.minimum(part, c.most_ahead[i]) for part, c in zip(left, costs, strict=True)]
-        first_of_class, option_class = _option_classes(costs, i)
+        context = following[before]
+        left = [
+            np.minimum(part, c.most_ahead[i][context]) for part, c in zip(left, costs, strict=True)
+        ]
+        first_of_class, class_of = classes[i]
         widths = [rule[i].shape[0], *(cost.slack + 1 for cost in costs)]
         parts = [after, *left]
-        found, level = _number_states(parts, option_class, len(first_of_class), widths, alive)
+        found, level = _number_states(parts, class_of[context], len(first_of_class), widths, alive)
         if not len(found):  # nothing keeps all limits at once
-            return [np.empty((0, s.shape[1]), dtype=np.int32) for s in costs[0].steps]
+            return [np.empty((0, step.shape[1]), dtype=np.int32) for step in nexts]
         levels.append(level)
         slacks = []
         for width in reversed(widths):
@@ -80,19 +85,22 @@ def _forward_levels(
     return levels
 
 
-def _option_classes(costs: Sequence[ReducedCost], i: int) -> tuple[np.ndarray, np.ndarray]:
-    """Group the options of decision i by what follows: (first option of a class, class of each)."""
-    if i + 1 == len(costs[0].steps):
-        options = costs[0].steps[i].shape[1]
-        return np.zeros(1, dtype=np.int64), np.zeros(options, dtype=np.int64)
-    rows = np.concatenate([cost.steps[i + 1] for cost in costs], axis=1)
-    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    return first.astype(np.int64), inverse.reshape(-1).astype(np.int64)
+def _context_classes(costs: Sequence[ReducedCost]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Contexts after each level, grouped by all that follows: (first of a class, class of each)."""
+    only = np.zeros(1, dtype=np.int64)
+    found = [(only, only)]
+    nexts = costs[0].nexts
+    for i in range(len(nexts) - 1, 0, -1):
+        ahead = found[0][1][nexts[i]]
+        rows = np.concatenate([ahead, *(cost.steps[i] for cost in costs)], axis=1)
+        _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        found.insert(0, (first.astype(np.int64), inverse.reshape(-1).astype(np.int64)))
+    return found
 
 
 def _number_states(
     left: Sequence[np.ndarray],
-    option_class: np.ndarray,
+    context_class: np.ndarray,
     classes: int,
     widths: Sequence[int],
     alive: np.ndarray,
@@ -103,7 +111,7 @@ def _number_states(
         key_count *= width
     if key_count.bit_length() > _KEY_BITS:
         raise DiagramTooLarge
-    keys = np.broadcast_to(option_class[None, :], alive.shape)
+    keys = context_class
     for part, width in zip(left, widths, strict=True):
         keys = keys * width + part
     if key_count <= _LOOKUP_KEYS:

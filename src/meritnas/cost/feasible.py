@@ -8,10 +8,12 @@ import numpy as np
 
 from meritnas.cost.build import DiagramTooLarge, build_diagram
 from meritnas.cost.diagram import Diagram, PathLaw
+from meritnas.cost.reading import Reading, best_reading
 from meritnas.cost.reduced import ReducedCost, cheapest, reduce_cost
 from meritnas.cost.terms import CostTerms, Limit
 from meritnas.errors import InfeasibleError, SpaceError
 from meritnas.space.architecture import Architecture
+from meritnas.space.rule import Levels
 from meritnas.space.space import HyphenText, Space
 
 _MAX_TRANSITIONS = 12_000_000
@@ -45,11 +47,15 @@ class FeasibleSet:
         self._terms = [costs[limit.name] for limit in self.limits]
         for limit, terms in zip(self.limits, self._terms, strict=True):
             _check_limit(space, limit, terms)
+        if space.levels is None:
+            reading = best_reading(self._terms, space.sizes)
+        else:
+            reading = Reading.of(self._terms, space.sizes, space.order)
         reduced = [
-            reduce_cost(terms.read_in(space.order), limit.maximum)
+            reduce_cost(terms, limit.maximum, reading)
             for limit, terms in zip(self.limits, self._terms, strict=True)
-        ] or [_no_cost(space)]
-        self.diagram, self._reduced = _fit(reduced, max_transitions, space)
+        ] or [reduce_cost(CostTerms(space.sizes, 0, (), "nothing"), 0, reading)]
+        self.diagram, self._reduced = _fit(reduced, max_transitions, reading.order, space.levels)
         if not len(self.diagram.levels[0]):
             found = "no architecture" if self.exact else f"no architecture found ({self.note}) that"
             raise InfeasibleError(
@@ -167,12 +173,11 @@ def _log_softmax(row: np.ndarray) -> np.ndarray:
 
 
 def _check_limit(space: Space, limit: Limit, terms: CostTerms) -> None:
-    least, read = cheapest(terms.read_in(space.order), space.levels)
+    least, picks = cheapest(terms, space)
     if limit.maximum < least:
         fixed = ""
         if 2 * terms.constant > least:
             fixed = f" ({terms.text(terms.constant)} of them in every network{_less(space, terms)})"
-        picks = [read[k] for k in np.argsort(space.order)]
         raise InfeasibleError(
             f"the limit of {terms.text(limit.maximum)} {terms.unit} is below the cheapest network, "
             f"{space.architecture(picks)} with {terms.text(least)}{fixed}; set the limit to "
@@ -187,13 +192,11 @@ def _less(space: Space, terms: CostTerms) -> str:
     return ", such as embeddings, which can be made narrower" if "parameters" in terms.unit else ""
 
 
-def _no_cost(space: Space) -> ReducedCost:
-    zeros = tuple(np.zeros(space.sizes[i], dtype=np.int64) for i in space.order)
-    return reduce_cost(CostTerms(0, zeros, (None,) * (len(zeros) - 1), "nothing"), 0)
-
-
 def _fit(
-    costs: Sequence[ReducedCost], max_transitions: int, space: Space
+    costs: Sequence[ReducedCost],
+    max_transitions: int,
+    order: tuple[int, ...],
+    rule: Levels | None,
 ) -> tuple[Diagram, tuple[ReducedCost, ...]]:
     """Build the diagram, on a coarser grid where it would be too large, loosest limit first.
 
@@ -203,7 +206,7 @@ def _fit(
     loosest_first = sorted(range(len(current)), key=lambda k: -current[k].tightness)
     while True:
         try:
-            diagram = build_diagram(current, max_transitions, space.order, space.levels)
+            diagram = build_diagram(current, max_transitions, order, rule)
             return diagram, tuple(current)
         except DiagramTooLarge:
             loose = [k for k in loosest_first if current[k].slack > _COARSEST_SLACK]

@@ -1,9 +1,10 @@
-"""Costs of architectures as sums of terms, and the limits on them."""
+"""Costs of architectures as sums of factors, and the limits on them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -11,25 +12,73 @@ from meritnas.errors import SpaceError
 
 
 @dataclass(frozen=True)
-class CostTerms:
-    """What architectures cost, as a sum of terms over one decision or two neighbouring ones.
-
-    cost(picks) = constant + sum_i single[i][picks[i]] + sum_i pair[i][picks[i], picks[i+1]]
+class Factor:
+    """What the answers to a few decisions cost together.
 
     Attributes:
+        decisions: their numbers, from small to large, at least one.
+        table: integers [options of the first, options of the second, ...].
+    """
+
+    decisions: tuple[int, ...]
+    table: np.ndarray
+
+    def of(self, picks: np.ndarray) -> np.ndarray:
+        """Its part of the costs [n] of a pick matrix [n, decisions of the space]."""
+        found: np.ndarray = self.table[tuple(picks[:, i] for i in self.decisions)]
+        return found
+
+
+@dataclass(frozen=True)
+class CostTerms:
+    """What architectures cost, as a sum of factors over small groups of decisions.
+
+    cost(picks) = constant + sum over factors of table[picks of its decisions]
+
+    Attributes:
+        sizes: the number of options of each decision.
         constant: what every architecture costs.
-        single: for each decision an integer array [options].
-        pair: for each decision but the last an integer array [options, options of the next], or
-            None where neighbours do not interact.
+        factors: in any order; several may be about the same decisions.
         unit: what is counted, for messages: "parameters".
         a_unit: how much of the cost makes one such unit.
     """
 
+    sizes: tuple[int, ...]
     constant: int
-    single: tuple[np.ndarray, ...]
-    pair: tuple[np.ndarray | None, ...]
+    factors: tuple[Factor, ...]
     unit: str
     a_unit: int = 1
+
+    def __post_init__(self) -> None:
+        for factor in self.factors:
+            if not isinstance(factor, Factor):
+                raise SpaceError(
+                    "costs are a sum of factors, CostTerms(sizes, constant, factors, unit); for "
+                    "terms of single decisions and of neighbours use chain_terms(constant, single, "
+                    "pair, unit)"
+                )
+            numbers = factor.decisions
+            known = all(0 <= i < len(self.sizes) for i in numbers)
+            if not numbers or list(numbers) != sorted(set(numbers)) or not known:
+                raise SpaceError(
+                    f"a factor is about some of {len(self.sizes)} decisions, by their numbers from "
+                    f"small to large, got {numbers}"
+                )
+            wanted = tuple(self.sizes[i] for i in numbers)
+            if factor.table.shape != wanted:
+                raise SpaceError(
+                    f"the factor of decisions {numbers} needs a table of shape {wanted}, got "
+                    f"{factor.table.shape}"
+                )
+
+    @cached_property
+    def single(self) -> tuple[np.ndarray, ...]:
+        """For each decision [options]: what its options cost whatever the others are."""
+        rows = [np.zeros(size, dtype=np.int64) for size in self.sizes]
+        for factor in self.factors:
+            if len(factor.decisions) == 1:
+                rows[factor.decisions[0]] += factor.table
+        return tuple(rows)
 
     def text(self, amount: int) -> str:
         """An amount of this cost, for people."""
@@ -40,66 +89,55 @@ class CostTerms:
     def of(self, picks: np.ndarray) -> np.ndarray:
         """Costs [n] of a pick matrix [n, decisions]."""
         total = np.full(len(picks), self.constant, dtype=np.int64)
-        for i, term in enumerate(self.single):
-            total += term[picks[:, i]]
-        for i, table in enumerate(self.pair):
-            if table is not None:
-                total += table[picks[:, i], picks[:, i + 1]]
+        for factor in self.factors:
+            total += factor.of(picks)
         return total
 
     @property
     def most(self) -> int:
-        """No architecture costs more; whether one costs as much depends on pairs."""
-        tables = [table for table in self.pair if table is not None]
-        return int(self.constant) + sum(int(term.max()) for term in (*self.single, *tables))
+        """No architecture costs more; whether one costs as much depends on how factors overlap."""
+        return int(self.constant) + sum(int(factor.table.max()) for factor in self.factors)
 
     @property
     def of_all(self) -> int:
         """What all options cost together, each as if it were alone."""
-        return int(self.constant) + sum(int(term.sum()) for term in self.single)
+        return int(self.constant) + sum(int(row.sum()) for row in self.single)
 
     def scaled(self, factor: int, extra: int, unit: str, a_unit: int = 1) -> CostTerms:
         """This cost times a factor plus something that every architecture costs."""
-        return CostTerms(
-            self.constant * factor + extra,
-            tuple(term * factor for term in self.single),
-            tuple(None if table is None else table * factor for table in self.pair),
-            unit,
-            a_unit,
-        )
+        scaled = tuple(replace(one, table=one.table * factor) for one in self.factors)
+        return CostTerms(self.sizes, self.constant * factor + extra, scaled, unit, a_unit)
 
     def restrict(self, kept: Sequence[np.ndarray]) -> CostTerms:
         """The same cost on a space that keeps only these option indices of each decision."""
-        pairs = tuple(
-            None if table is None else table[np.ix_(kept[i], kept[i + 1])]
-            for i, table in enumerate(self.pair)
+        factors = tuple(
+            replace(one, table=one.table[np.ix_(*(kept[i] for i in one.decisions))])
+            for one in self.factors
         )
-        single = tuple(term[k] for term, k in zip(self.single, kept, strict=True))
-        return CostTerms(self.constant, single, pairs, self.unit, self.a_unit)
+        return replace(self, sizes=tuple(map(len, kept)), factors=factors)
 
-    def read_in(self, order: Sequence[int]) -> CostTerms:
-        """The same cost of decisions in another order, if no two of them have a term together."""
-        if list(order) == list(range(len(self.single))):
-            return self
-        if any(table is not None for table in self.pair):
-            raise SpaceError(
-                "a rule that reads decisions in an order of its own goes with costs of single "
-                f"decisions only, got {self.unit} of neighbouring ones"
-            )
-        return replace(self, single=tuple(self.single[i] for i in order))
 
-    def steps(self) -> tuple[np.ndarray, ...]:
-        """The terms as steps along the chain of decisions.
+def chain_terms(
+    constant: int,
+    single: Sequence[np.ndarray],
+    pair: Sequence[np.ndarray | None],
+    unit: str,
+    a_unit: int = 1,
+) -> CostTerms:
+    """Costs of decisions in a row, each of which costs something by itself or with the next.
 
-        Step i is an array [options of decision i-1 (1 for i = 0), options of decision i]: what
-        choosing an option adds, given the option before. They sum to the cost.
-        """
-        steps = [self.single[0][None, :] + self.constant]
-        for i, table in enumerate(self.pair):
-            following = self.single[i + 1][None, :]
-            before = len(self.single[i])
-            steps.append(np.tile(following, (before, 1)) if table is None else table + following)
-        return tuple(np.asarray(step, dtype=np.int64) for step in steps)
+    Args:
+        constant: what every architecture costs.
+        single: for each decision [options].
+        pair: for each decision but the last [options, options of the next], or None where
+            neighbours do not interact.
+        unit: what is counted.
+        a_unit: how much of it makes one unit.
+    """
+    alone = [Factor((i,), row) for i, row in enumerate(single)]
+    together = [Factor((i, i + 1), table) for i, table in enumerate(pair) if table is not None]
+    sizes = tuple(len(row) for row in single)
+    return CostTerms(sizes, constant, (*alone, *together), unit, a_unit)
 
 
 @dataclass(frozen=True)

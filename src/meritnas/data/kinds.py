@@ -56,7 +56,7 @@ def recognise(data: Any, wanted: str | None) -> DataKind:
         raise UsageError("arrays by name are several modalities; use the space fusion")
     if found is TABLES and seen is IMAGES:
         raise UsageError(
-            "the space tabular is for tables, and these are images; use nasbench201 or darts"
+            "the space tabular is for tables, and these are images; use convnet or nasbench201"
         )
     reason = found.impossible(data)
     if reason:

@@ -67,10 +67,9 @@ def no_curve(family: Family, limits: Mapping[str, int]) -> str:
 
 def _smaller(family: Family, limits: Mapping[str, int]) -> list[int]:
     """The limits to try, largest first."""
-    terms = family.costs[COST].read_in(family.space.order)
-    levels = family.space.levels
-    least = cheapest(terms, levels)[0]
-    most = -cheapest(terms.scaled(-1, 0, terms.unit), levels)[0]
+    terms = family.costs[COST]
+    least = cheapest(terms, family.space)[0]
+    most = -cheapest(terms.scaled(-1, 0, terms.unit), family.space)[0]
     top = min(most, limits.get(COST, most))
     factor = max(2.0, (top / (1.25 * least)) ** (1 / _RUNGS))
     return [int(top / factor**k) for k in range(1, _RUNGS + 1)]

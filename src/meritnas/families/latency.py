@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Hashable, Mapping
 from typing import Any, TypeVar
@@ -10,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from meritnas.cost.terms import CostTerms
+from meritnas.cost.terms import CostTerms, Factor, chain_terms
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -58,20 +59,29 @@ def _no_wait() -> None:
 def terms_to_json(terms: CostTerms) -> dict[str, Any]:
     """A table of costs as plain data."""
     return {
+        "sizes": list(terms.sizes),
         "constant": terms.constant,
-        "single": [row.tolist() for row in terms.single],
-        "pair": [None if table is None else table.tolist() for table in terms.pair],
+        "factors": [
+            {"decisions": list(one.decisions), "table": one.table.tolist()} for one in terms.factors
+        ],
         "unit": terms.unit,
         "a_unit": terms.a_unit,
     }
 
 
 def terms_from_json(data: Mapping[str, Any]) -> CostTerms:
-    """The inverse of `terms_to_json`."""
-    return CostTerms(
-        int(data["constant"]),
-        tuple(np.array(row, dtype=np.int64) for row in data["single"]),
-        tuple(None if t is None else np.array(t, dtype=np.int64) for t in data["pair"]),
-        str(data["unit"]),
-        int(data["a_unit"]),
+    """The inverse of `terms_to_json`, and of what earlier versions wrote."""
+    constant, unit, a_unit = int(data["constant"]), str(data["unit"]), int(data["a_unit"])
+    if "factors" not in data:
+        single = [_integers(row) for row in data["single"]]
+        pair = [None if table is None else _integers(table) for table in data["pair"]]
+        return chain_terms(constant, single, pair, unit, a_unit)
+    factors = tuple(
+        Factor(tuple(map(operator.index, one["decisions"])), _integers(one["table"]))
+        for one in data["factors"]
     )
+    return CostTerms(tuple(map(operator.index, data["sizes"])), constant, factors, unit, a_unit)
+
+
+def _integers(values: Any) -> np.ndarray:
+    return np.array(values, dtype=np.int64)

@@ -21,7 +21,7 @@ from meritnas.engine.plan import Plan
 from meritnas.engine.search_together import help_search, search_to_its_end
 from meritnas.engine.start import make_panel, make_search
 from meritnas.engine.time_limit import steps_within, time_steps
-from meritnas.errors import StoreError
+from meritnas.errors import StoreError, UsageError
 from meritnas.plugins import Trust, Trusted
 from meritnas.prepare.config import read_settings
 from meritnas.prepare.ground import Ground, make_ground
@@ -51,6 +51,8 @@ GIVEN = "given"
 
 _RETRAINING = "retrain"
 """The folder in a run's for a race beside its result."""
+
+_OF_CLASSES = ("binary", "multiclass", "language")
 
 _SEARCH_SHARE = 0.35
 """Of the minutes given, at most this part is for searching; the rest trains what was found.
@@ -88,6 +90,11 @@ class Job:
         job = _on_ground(settings, prepare(settings, kind, source, outline), begun)
         if settings.alone.auxiliary:
             job.check_auxiliary()
+        if settings.alone.smoothing and job.bundle.task.kind not in _OF_CLASSES:
+            raise UsageError(
+                f"smoothing is for tasks with one class as the answer, and this is a "
+                f"{job.bundle.task.kind} task; leave it out"
+            )
         return job
 
     @staticmethod

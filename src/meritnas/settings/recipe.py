@@ -16,6 +16,11 @@ MOST_EPOCHS = 1_000_000
 MOST_ROWS = 1_000_000
 """Of a step."""
 
+Schedule = Literal["cosine", "constant", "one-cycle"]
+
+_RISING, _LOWEST = 0.25, 0.1
+"""Of one cycle: the share of steps in which the rate rises, and where it begins."""
+
 
 @dataclass(frozen=True)
 class TrainRecipe:
@@ -28,7 +33,8 @@ class TrainRecipe:
     Attributes:
         optimizer: Adam (.9, .999, eps 1e-8), or SGD.
         learning_rate: at the start.
-        schedule: `cosine` falls to `final_rate` at the last step, `constant` stays.
+        schedule: `cosine` falls to `final_rate` at the last step, `constant` stays, `one-cycle`
+            rises from a tenth for a quarter of the steps and then falls as the cosine does.
         batch_size: rows a step.
         weight_decay: how fast weights shrink, in the way that `decay` says.
         averaging: what a network trained alone keeps is a moving average of its weights with this
@@ -47,11 +53,13 @@ class TrainRecipe:
         auxiliary: the weight of the loss of an auxiliary head, which a network trained alone then
             has; 0 for none.
         augment: what is done to training images.
+        smoothing: when a network trains alone, the share of the loss that asks for all classes
+            alike (label smoothing, Szegedy et al., 2016).
     """
 
     optimizer: Literal["adam", "sgd"] = "adam"
     learning_rate: float = 0.01
-    schedule: Literal["cosine", "constant"] = "cosine"
+    schedule: Schedule = "cosine"
     batch_size: int = field(default=128, metadata=shown(least=2, most=MOST_ROWS))
     weight_decay: float = 0.3
     dropout: float | None = None
@@ -63,6 +71,7 @@ class TrainRecipe:
     final_rate: float = 0.0
     auxiliary: float = 0.0
     augment: Augment = field(default_factory=Augment)
+    smoothing: float = 0.0
 
     def __post_init__(self) -> None:
         if isinstance(self.augment, Mapping):  # as JSON has it
@@ -97,13 +106,18 @@ class TrainRecipe:
             )
         if not 0 <= self.auxiliary < math.inf:
             raise UsageError(f"auxiliary must be at least 0 and finite, got {self.auxiliary}")
+        if not 0 <= self.smoothing < 1:
+            raise UsageError(f"smoothing must be from 0 to below 1, got {self.smoothing}")
 
     def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step, counted from 0."""
         if self.schedule == "constant":
             return self.learning_rate
+        rising = int(_RISING * steps) if self.schedule == "one-cycle" else 0
+        if step < rising:
+            return self.learning_rate * (_LOWEST + (1.0 - _LOWEST) * step / rising)
         falling = self.learning_rate - self.final_rate
-        turned = 1.0 + math.cos(math.pi * step / max(1, steps))
+        turned = 1.0 + math.cos(math.pi * (step - rising) / max(1, steps - rising))
         return self.final_rate + falling * 0.5 * turned
 
     @property

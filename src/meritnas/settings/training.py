@@ -8,7 +8,7 @@ from typing import Any, Literal
 from meritnas.errors import UsageError
 from meritnas.settings.checks import check_fields
 from meritnas.settings.fields import shown
-from meritnas.settings.recipe import MOST_EPOCHS, MOST_ROWS, TrainRecipe
+from meritnas.settings.recipe import MOST_EPOCHS, MOST_ROWS, Schedule, TrainRecipe
 
 _BY_PRESET = "; others: by preset"
 
@@ -44,9 +44,7 @@ class Training:
     optimizer: Literal["adam", "sgd"] | None = field(
         default=None, metadata=shown(usual="adam" + _BY_PRESET)
     )
-    schedule: Literal["cosine", "constant"] | None = field(
-        default=None, metadata=shown(usual="cosine" + _BY_PRESET)
-    )
+    schedule: Schedule | None = field(default=None, metadata=shown(usual="cosine" + _BY_PRESET))
     weight_decay: float | None = field(default=None, metadata=shown(usual="0.3" + _BY_PRESET))
     clip: float | None = field(default=None, metadata=shown(usual="no bound" + _BY_PRESET))
     warmup: float | None = field(default=None, metadata=shown(usual="0.25" + _BY_PRESET))
@@ -73,6 +71,7 @@ class Retraining:
         finalists: How many of the search's favourites are trained alone.
         dropout: Share of units (or edges) left out, when trained alone.
         averaging: Decay of the average of weights that is kept, when trained alone; 0 for none.
+        smoothing: Share of the loss that asks for all classes alike, when trained alone.
     """
 
     epochs: int | None = field(
@@ -98,6 +97,7 @@ class Retraining:
         default=None, metadata=shown(usual="0 and 0.1 are tried" + _BY_PRESET)
     )
     averaging: float | None = field(default=None, metadata=shown(usual="0.99" + _BY_PRESET))
+    smoothing: float | None = field(default=None, metadata=shown(usual="0" + _BY_PRESET))
 
     def __post_init__(self) -> None:
         check_fields(self)

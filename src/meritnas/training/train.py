@@ -111,7 +111,7 @@ def train_child(
                     group["lr"] = rate
                 batch = stream.next()
                 optimizer.zero_grad(set_to_none=True)
-                value, minimised = _step_losses(module, batch, loss, recipe.auxiliary)
+                value, minimised = _step_losses(module, batch, loss, recipe)
                 minimised.backward()
                 if recipe.clip is not None:
                     nn.utils.clip_grad_norm_(parameters, recipe.clip)
@@ -135,16 +135,30 @@ def train_child(
 
 
 def _step_losses(
-    module: nn.Module, batch: Batch, loss: Loss, auxiliary: float
+    module: nn.Module, batch: Batch, loss: Loss, recipe: TrainRecipe
 ) -> tuple[Tensor, Tensor]:
-    """A batch's loss, and what is minimised: the same, or with the auxiliary head's added."""
-    if not auxiliary:
-        value = loss(_outputs(module, batch), batch.target, batch.weights)
-        return value, value
-    assert isinstance(module, HasAuxiliaryHead)
-    outputs, helping = module.both(batch.inputs)
-    value = loss(outputs, batch.target, batch.weights)
-    return value, value + auxiliary * loss(helping, batch.target, batch.weights)
+    """A batch's loss, and what is minimised: smoothed, with the auxiliary head's, or the same."""
+    helping: Tensor | None = None
+    if recipe.auxiliary:
+        assert isinstance(module, HasAuxiliaryHead)
+        outputs, helping = module.both(batch.inputs)
+    else:
+        outputs = _outputs(module, batch)
+    value = minimised = loss(outputs, batch.target, batch.weights)
+    if recipe.smoothing:
+        minimised = value + recipe.smoothing * (_loss_of_all(outputs, batch.weights) - value)
+    if helping is not None:
+        minimised = minimised + recipe.auxiliary * loss(helping, batch.target, batch.weights)
+    return value, minimised
+
+
+def _loss_of_all(outputs: Tensor, weights: Tensor | None) -> Tensor:
+    """The mean loss over all classes as the target; one output stands for two of them."""
+    if outputs.shape[-1] == 1:
+        both = torch.cat([outputs, torch.zeros_like(outputs)], dim=-1)
+        return _loss_of_all(both, weights)
+    losses = -torch.log_softmax(outputs, dim=-1).mean(dim=-1)
+    return losses.mean() if weights is None else (losses * weights).mean()
 
 
 def _outputs(module: nn.Module, batch: Batch) -> Tensor:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from meritnas.cost.terms import CostTerms
+from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.cell_words import counted_kinds, short_cell, split_after
 from meritnas.families.counting import multiply_adds, parameters
@@ -175,8 +175,8 @@ class DartsSpace(Family):
         none = (None,) * (len(self.options) - 1)
         macs = multiply_adds(bare, self.image)
         return {
-            "params": CostTerms(parameters(bare), tuple(params), none, "parameters"),
-            "flops": CostTerms(macs, tuple(flops), none, "multiply-adds"),
+            "params": chain_terms(parameters(bare), tuple(params), none, "parameters"),
+            "flops": chain_terms(macs, tuple(flops), none, "multiply-adds"),
         }
 
     def supernet(

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from meritnas.cost.terms import CostTerms
+from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.data.modalities.row_layout import RowLayout, Shape
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.counting import multiply_adds, parameters
@@ -233,7 +233,7 @@ class FusionSpace(Family):
         constants = (parameters(bare), macs)
         none = (None,) * (len(self.options) - 1)
         return {
-            cost: CostTerms(
+            cost: chain_terms(
                 constants[k],
                 tuple(np.array([each[name][k] for name in row]) for row in self.options),
                 none,

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.cost.terms import CostTerms
+from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.cell_words import short_cell, split_after
 from meritnas.families.counting import multiply_adds, parameters
@@ -194,7 +194,7 @@ class Nasbench201Space(Family):
 
     def _terms(self, constant: int, each: Mapping[str, int], unit: str) -> CostTerms:
         single = tuple(np.array([each[name] for name in names]) for names in self.options)
-        return CostTerms(constant, single, (None,) * (len(single) - 1), unit)
+        return chain_terms(constant, single, (None,) * (len(single) - 1), unit)
 
     def supernet(
         self,

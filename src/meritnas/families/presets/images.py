@@ -104,7 +104,7 @@ _QUICK_STEPS = 1000
 _QUICK_EPOCHS = (5, 60)
 """About so many steps for search and for retraining, within so few and so many epochs."""
 
-ImageSpace = Literal["darts", "nasbench201"]
+ImageSpace = Literal["darts", "nasbench201", "convnet"]
 QUICK = "quick"
 """What is taken unless told otherwise."""
 
@@ -135,8 +135,10 @@ def image_recipe(
     """
     if preset not in ("quick", "paper"):
         raise UsageError(f"the preset must be quick or paper, got '{preset}'")
-    if space not in ("darts", "nasbench201"):
-        raise UsageError(f"presets are for darts and nasbench201, got '{space}'")
+    if space not in ("darts", "nasbench201", "convnet"):
+        raise UsageError(f"presets are for darts, nasbench201 and convnet, got '{space}'")
+    if preset == "paper" and space == "convnet":
+        raise UsageError("no paper has the space convnet; take the preset quick, or another space")
     images, side = whole_number("images", images, 1), whole_number("side", side, 1)
     partial = whole_number("partial", partial, 1)
     if preset == "quick":

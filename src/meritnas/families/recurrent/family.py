@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from meritnas.cost.terms import CostTerms
+from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.cell_words import short_cell, split_after
 from meritnas.families.drawing import Drawing, Node, node_name
@@ -126,8 +126,8 @@ class RecurrentSpace(Family):
         words = self.vocabulary * self.width
         pairs = (None,) * (len(single) - 1)
         return {
-            "params": CostTerms(words + output + 4 * square, single, pairs, "parameters"),
-            "flops": CostTerms(output + 4 * square, single, pairs, "multiply-adds"),
+            "params": chain_terms(words + output + 4 * square, single, pairs, "parameters"),
+            "flops": chain_terms(output + 4 * square, single, pairs, "multiply-adds"),
         }
 
     def supernet(self, seed: int = 0) -> RecurrentSupernet:

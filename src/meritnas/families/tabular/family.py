@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from meritnas.cost.terms import CostTerms
+from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.data.columns.inputs import TableInputs, as_table_inputs
 from meritnas.errors import SpaceError
 from meritnas.families.family import Absence, Family, keep, seeded
@@ -24,7 +24,7 @@ from meritnas.families.tabular.child import EmbeddingNetwork, LayerNetwork, laye
 from meritnas.families.tabular.dropout import PooledDropout
 from meritnas.families.tabular.spec import Tabular
 from meritnas.families.tabular.supernet import TabularSupernet, embed_table
-from meritnas.families.tabular.widths import PAPER_WIDTHS, layer_widths
+from meritnas.families.widths import PAPER_WIDTHS, layer_widths
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option
 from meritnas.space.space import HyphenText, Space
@@ -136,7 +136,7 @@ class TabularSpace(Family):
             np.array([[spent[a, b] for b in after] for a in before])
             for before, after in pairwise(self.widths)
         )
-        terms = CostTerms(spent.get((), 0), tuple(single), pair, "ms a row", 1000)
+        terms = chain_terms(spent.get((), 0), tuple(single), pair, "ms a row", 1000)
         return replace(self, latency=terms)
 
     def with_latency(self, latency: CostTerms) -> TabularSpace:
@@ -150,7 +150,7 @@ class TabularSpace(Family):
         single[0] = single[0] + (self.inputs.width + own) * rows[0]
         single[-1] = single[-1] + self.outputs * rows[-1]
         pair = tuple(np.outer(before + own, after) for before, after in pairwise(rows))
-        return CostTerms(constant + own * self.outputs, tuple(single), pair, unit)
+        return chain_terms(constant + own * self.outputs, tuple(single), pair, unit)
 
     def supernet(self, seed: int = 0) -> TabularSupernet:
         """Every layer at its largest width."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from meritnas.errors import UsageError
 from meritnas.families.presets.tables import tables_preset
-from meritnas.families.tabular.widths import PAPER_WIDTHS, WIDEST_LAYER, Widths, checked_widths
+from meritnas.families.widths import PAPER_WIDTHS, WIDEST_LAYER, Widths, checked_widths
 from meritnas.settings.fields import shown
 from meritnas.settings.preset import Facts, Preset
 from meritnas.settings.spec import SpaceSpec
