@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 _LEAST_SQUEEZED = 4
 _SQUEEZE = 4
@@ -11,8 +10,7 @@ _SQUEEZE = 4
 Kind = Literal["plain", "residual", "inverted"]
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """A kind of block.
 
     - `plain`: a convolution, batch norm, ReLU.
