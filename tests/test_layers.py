@@ -199,7 +199,6 @@ def test_children_import_only_torch() -> None:
         "collections",
         "math",
         "typing",
-        "dataclasses",
         "functools",
         "itertools",
     )
