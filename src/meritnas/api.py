@@ -245,7 +245,8 @@ def _asked_race(
     finalists = favourites_of(store)[: job.settings.finalists]
     if architecture is not None:
         finalists = (chosen.text,)
-    return job.race(finalists, count, length)
+    beside = job.plain if architecture is None else ()
+    return job.race(finalists, count, length, beside)
 
 
 def explain(run: str | Path, data: Any = None, trust: Trusted = ()) -> NetworkExplanation:
@@ -361,7 +362,8 @@ def train_request(
 ) -> SearchResult:
     """A training by what a request asks for; see `search_request`."""
     folder = None if out is None else out_path(out)
-    job, config = begin(data, target, request, architecture)
+    alone = replace(request, retraining=replace(request.retraining, plain=False))
+    job, config = begin(data, target, alone, architecture)
     if family is not None:
         check_family(family, job)
     chosen = given_architecture(job.ground.family, architecture)
