@@ -337,7 +337,7 @@ def train(
         train, target=target, architecture=architecture, retraining=retraining, listen=listen
     )
     asked = Retraining() if retraining is None else retraining
-    length = {"epochs": epochs, "seeds": seeds}
+    length: dict[str, Any] = {"epochs": epochs, "seeds": seeds}
     request = Request(
         space=space.spec if isinstance(space, Family) else space,
         preset=preset,
