@@ -56,7 +56,9 @@ def test_whoever_is_better_is_the_result(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(train, "loss_on", rigged)
     for name, penalty in {"loses": 100.0, "wins": -100.0}.items():
         worse["plain"] = penalty
-        result = search("wine", out=tmp_path / name, **{**QUICK, "finalists": 1})
+        result = search("wine", out=tmp_path / name, **{**QUICK, "finalists": 1, "seed": 3})
+        ranked = json.loads((result.run / "architecture.json").read_text())["ranked"]
+        assert ranked[0] != "8-8"
         assert result.summary["plain"]["won"] == (name == "wins")
         assert (str(result.architecture) == "8-8") == (name == "wins")
     assert any("a plain network won, 8-8" in note for note in result.summary["notes"])
@@ -99,9 +101,13 @@ def test_comparisons_and_given_networks_have_none_unless_asked(tmp_path: Path) -
     given = meritnas.train("wine", architecture="8-8", out=tmp_path / "given", **common)
     assert "plain" not in given.summary
     found = meritnas.compare(
-        "wine", strategies=["random"], seeds=1, out=tmp_path / "all", max_params=300, epochs=1,
+        *("wine", None),
+        strategies=["random", "tabnas"],
+        seeds=1,
+        out=tmp_path / "all",
+        **{"max_params": 300, "epochs": 1},
         **common,
-    )  # fmt: skip
+    )
     config = json.loads((next(found.folder.glob("random*")) / "config.json").read_text())
     assert config["settings"]["plain"] is False
 

@@ -185,8 +185,5 @@ class WithPlain(Family):
         return self.of(architecture).own_weights(architecture, weights)
 
     def cost(self, architecture: Architecture | str, name: str = "params") -> int:
-        """What an architecture of either costs; 0 for what only the own networks count."""
-        family = self.of(architecture)
-        if family is self.other and name not in self.other.costs:
-            return 0
-        return family.cost(architecture, name)
+        """What an architecture of either costs."""
+        return self.of(architecture).cost(architecture, name)

@@ -39,7 +39,7 @@ def result_of_race(
     notes = outcome_notes(job.bundle, trained, found["ladder"], rows)
     summary = _summary(job, store, trained, found)
     if (plain := summary.get("plain")) is not None:
-        notes = [*notes, _against_plain(plain)]
+        notes = [_against_plain(plain), *notes]
     summary["notes"] += notes
     if "ending" in found:  # nobody searched for a given network, and the first runs did not say
         longer = float(found["ending"]["times_longer"])
@@ -77,7 +77,7 @@ def _summary(
         "short": family.short(chosen),
         "lines": family.lines(chosen),
         "params": family.cost(chosen, "params"),
-        "costs": {name: family.cost(chosen, name) for name in family.costs},
+        "costs": {name: family.cost(chosen, name) for name in family.of(chosen).costs},
         "limits": dict(settings.limits),
         **_measured_latency(job, chosen),
         "feasible_share": ground.feasible.share(),
@@ -98,21 +98,23 @@ def _summary(
         "retrain_epochs": race.epochs,
         "retrain_seeds": len(race.seeds),
         "race": race.to_json(),
-        **_plain(job, trained),
+        **_plain(job, trained, found.get("ranked", ())),
         **_drawn(job, chosen),
         "seconds": round(planning_seconds(store) + float(found["seconds"]) + trained.seconds, 2),
         "run": str(store.folder),
     }
 
 
-def _plain(job: Job, trained: Retrained) -> dict[str, Any]:
+def _plain(job: Job, trained: Retrained, ranked: Sequence[str]) -> dict[str, Any]:
     """Of the best plain network: what it costs and how good it is; nothing without one."""
     full = [one for one in trained.results if one["epochs"] == trained.race.epochs]
     own = [one for one in full if one["architecture"] in job.plain and not has_diverged(one)]
     if not own:
         return {}
     best, family = best_of(own), job.ground.family
-    found = best_of([one for one in full if one["architecture"] not in job.plain] or own)
+    # The search may have found a plain network by itself.
+    beside = [text for text in job.plain if text not in ranked[: job.settings.finalists]]
+    found = best_of([one for one in full if one["architecture"] not in beside] or own)
     return {
         "plain": {
             "architecture": best["architecture"],
@@ -121,7 +123,7 @@ def _plain(job: Job, trained: Retrained) -> dict[str, Any]:
             "valid_loss": best["valid_loss"],
             "test": best["test"],
             "found_valid_loss": found["valid_loss"],
-            "won": trained.architecture in job.plain,
+            "won": trained.architecture in beside,
         }
     }
 
