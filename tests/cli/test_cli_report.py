@@ -65,7 +65,7 @@ def test_a_cell_is_listed_node_by_node(meritnas: Command) -> None:
 
 def test_the_page_is_served_while_a_search_runs(sales: Path, meritnas: Command) -> None:
     flags = ["--target", "churn", "--quiet", "--json", *SHORT]
-    plain = meritnas("search", sales, *flags, "--out", "plain")
+    plain = meritnas("search", sales, *flags, "--out", "still")
     live = meritnas("search", sales, *flags, "--out", "live", "--live")
     assert live.code == 0, live.err
     address = re.search(r"http://127\.0\.0\.1:(\d+)/", live.err)
@@ -73,7 +73,7 @@ def test_the_page_is_served_while_a_search_runs(sales: Path, meritnas: Command) 
     with socket.socket() as client:  # it has ended with the search
         assert client.connect_ex(("127.0.0.1", int(address[1]))) != 0
     assert (
-        plain.out.replace("plain", "live").split('"seconds"')[0] == live.out.split('"seconds"')[0]
+        plain.out.replace("still", "live").split('"seconds"')[0] == live.out.split('"seconds"')[0]
     )
 
 

@@ -167,6 +167,7 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
         },
         "preset": None,
         "pareto": True,
+        "plain": True,
         "workers": 1,
     }
 

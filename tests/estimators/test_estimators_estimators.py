@@ -478,7 +478,8 @@ def test_verbose_prints_what_is_going_on(capsys: pytest.CaptureFixture[str]) -> 
     assert sum("note: " in line and "'same'" in line for line in lines) == 1
     assert 1 < sum(" search " in line for line in lines) <= 10
     assert 1 < sum(" retrain " in line for line in lines) <= 10
-    assert "retrain 100%" in lines[-1]
+    assert "retrain 100%" in lines[-2]
+    assert "plain network" in lines[-1]
 
 
 X_, Y_ = numbers()

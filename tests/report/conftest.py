@@ -25,7 +25,8 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(0)
     images = rng.integers(0, 255, (60, 8, 8), dtype=np.uint8)
     np.savez(folder / "images.npz", images=images, labels=np.arange(60) % 2)
-    run("search", folder / "images.npz", *CELLS, *SHORT, "--quiet", "--out", folder / "run")
+    own = [*CELLS, *SHORT, "--no-plain", "--quiet"]
+    run("search", folder / "images.npz", *own, "--out", folder / "run")
     return folder / "run"
 
 

@@ -313,6 +313,18 @@ def test_a_race_ends_with_the_time(tmp_path: Path) -> None:
     assert len(predictor.predict(table("binary"))) == 120
 
 
+@pytest.mark.parametrize("epochs", [{}, "3", 1.5, None])
+def test_a_damaged_number_of_epochs_is_named(tmp_path: Path, epochs: Any) -> None:
+    bundle = bundle_of()
+    retrain(tmp_path / "run", bundle, [0])
+    store = RunStore.open(tmp_path / "run")
+    kept = store.read_json("retrain.json")
+    kept["results"][0]["epochs"] = epochs
+    store.write_json("retrain.json", kept)
+    with pytest.raises(StoreError, match=r"retrain\.json"):
+        retrain(tmp_path / "run", bundle, [0])
+
+
 def test_a_training_that_runs_over_keeps_its_epochs_so_far(tmp_path: Path) -> None:
     found = retrain(
         tmp_path / "run", bundle_of(), [4], listen=lambda _: time.sleep(0.3), seconds=0.2

@@ -22,7 +22,7 @@ from meritnas.report.charts.comparison_figure import comparison_file
 from meritnas.settings.checks import check_arguments
 from meritnas.settings.request import Request
 from meritnas.settings.spec import StrategySpec
-from meritnas.settings.training import MOST_TRAININGS
+from meritnas.settings.training import MOST_TRAININGS, Retraining
 from meritnas.store.checked_path import out_path
 from meritnas.store.disk_errors import disk_errors
 from meritnas.store.file_lock import FolderLock
@@ -81,6 +81,11 @@ class Comparison:
         }
 
 
+def _plain_if_asked(retraining: Retraining) -> Retraining:
+    """A plain network that wins says nothing about strategies."""
+    return replace(retraining, plain=bool(retraining.plain))
+
+
 RunOne = Callable[[StrategySpec, int, Path], dict[str, Any]]
 """(strategy, seed, folder) -> the summary of a new run."""
 
@@ -112,8 +117,10 @@ def compare(
         if same.get(given) is not None:
             raise UsageError(f"{given} is what a comparison goes through; leave it out")
 
+    each = {**same, "retraining": _plain_if_asked(same.get("retraining") or Retraining())}
+
     def run_one(spec: StrategySpec, seed: int, run: Path) -> dict[str, Any]:
-        found = search(data, target, strategy=spec, seed=seed, out=run, listen=listen, **same)
+        found = search(data, target, strategy=spec, seed=seed, out=run, listen=listen, **each)
         return found.summary
 
     asked = {name: value for name, value in same.items() if value is not None}
@@ -134,8 +141,10 @@ def compare_requests(
 ) -> Comparison:
     """The same by what a request asks for, but for its strategy and its seed."""
 
+    again = _plain_if_asked(request.retraining)
+
     def run_one(spec: StrategySpec, seed: int, run: Path) -> dict[str, Any]:
-        one = replace(request, strategy=spec, seed=seed)
+        one = replace(request, strategy=spec, seed=seed, retraining=again)
         return search_request(data, target, one, run, listen).summary
 
     asked = {**asdict(request), "strategy": None, "seed": None}

@@ -94,6 +94,20 @@ class Family(ABC):
         del module
         return None
 
+    def of(self, architecture: Architecture | str) -> Family:
+        """The family that an architecture of this one is of; another where it has some beside."""
+        del architecture
+        return self
+
+    def plain(self, feasible: FeasibleSet) -> tuple[Architecture, ...]:
+        """Networks that one would build without a search, as large as fits; none where unknown.
+
+        Args:
+            feasible: what keeps the limits.
+        """
+        del feasible
+        return ()
+
     @abstractmethod
     def restrict(self, kept: Sequence[np.ndarray]) -> Self:
         """The family that has only these option indices of each decision."""

@@ -7,7 +7,9 @@ from typing import Any
 from meritnas.data.kind import Encoder
 from meritnas.data.task import Task
 from meritnas.errors import UsageError, told
+from meritnas.families.convnet.spec import Convnet
 from meritnas.families.family import Family
+from meritnas.families.with_plain import WithPlain
 from meritnas.settings.settings import SearchSettings
 
 
@@ -19,4 +21,11 @@ def make_family(settings: SearchSettings, encoder: Encoder, task: Task) -> Famil
         raise UsageError(
             f"build of {space.name} must give a space, a meritnas Family, got {told(family)}"
         )
-    return family
+    return with_plain(family, encoder, task) if settings.plain else family
+
+
+def with_plain(family: Family, encoder: Encoder, task: Task) -> Family:
+    """The family with plain networks beside it, where it has none of its own for such data."""
+    if encoder.kind != "images" or family.plain(family.within({})):
+        return family
+    return WithPlain(family, Convnet().build(encoder.inputs, task.outputs, {}))

@@ -60,6 +60,7 @@ def settle(request: Request, kind: DataKind, facts: Facts) -> SearchSettings:
         retrain_seeds=again.seeds or preset.retrain_seeds,
         candidates=again.candidates or CANDIDATES,
         finalists=again.finalists or preset.finalists,
+        plain=again.plain is not False,
         seed=request.seed,
         device=request.run.device,
         threads=_threads(request, preset),

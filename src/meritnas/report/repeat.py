@@ -64,6 +64,7 @@ def _all_flags(settings: SearchSettings) -> Iterator[Flag]:
         yield name, name, getattr(settings, name), None
     yield "warmup", "warmup", settings.warmup, None
     yield "pareto", "pareto", settings.pareto, False
+    yield "plain", "plain", settings.plain, True
     yield "workers", "workers", settings.workers, 1
     yield "device", "device", settings.device, "cpu"
     again = {"retrain_epochs": "retrain-epochs", "retrain_seeds": "retrain-seeds"}

@@ -84,7 +84,9 @@ def run_network(run: RunFiles) -> RunNetwork:
     except SpaceError:
         return replace(found, chosen=_kept(run))
     layers, drawings = family.layers(parsed), family.drawings(parsed)
-    return RunNetwork(names, parsed.options, family, layers, drawings)
+    # A plain network of another space answers none of these decisions.
+    chosen = parsed.options if len(parsed.options) == len(names) else ()
+    return RunNetwork(names, chosen, family, layers, drawings)
 
 
 def _as_written(run: RunFiles) -> RunNetwork:

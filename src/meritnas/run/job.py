@@ -174,10 +174,27 @@ class Job:
             starting = time.perf_counter() - begun if ranks.size > 1 else 0.0
             return steps_within(seconds - 2 * starting, *asked, ranks)
 
-    def race(self, finalists: tuple[str, ...], seeds: int, epochs: int) -> Race:
-        """A race between these architectures by the run's own recipe."""
+    @property
+    def plain(self) -> tuple[str, ...]:
+        """The plain networks that take part in the race of what a search has found."""
+        if not self.settings.plain:
+            return ()
+        return tuple(one.text for one in self.ground.family.plain(self.ground.feasible))
+
+    def race(
+        self, finalists: tuple[str, ...], seeds: int, epochs: int, beside: tuple[str, ...] = ()
+    ) -> Race:
+        """A race between these architectures by the run's own recipe.
+
+        Args:
+            finalists: of the search, its favourite first.
+            seeds: how often the winner is trained.
+            epochs: of a training to the end.
+            beside: who is trained to the end in any case.
+        """
         numbers = tuple(self.settings.seed * 1000 + k for k in range(seeds))
-        return Race.halving(finalists, self.settings.alone.dropouts, numbers, epochs)
+        race = Race.halving(finalists, self.settings.alone.dropouts, numbers, epochs)
+        return replace(race, late=tuple(text for text in beside if text not in finalists))
 
 
 def start(job: Job, store: RunStore, listen: Listener, search: Search, planning: float) -> None:

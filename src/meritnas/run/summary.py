@@ -12,6 +12,7 @@ from meritnas.families.latency import microseconds
 from meritnas.run.outcome import outcome_notes
 from meritnas.run.timed_race import planning_seconds
 from meritnas.store.run_store import RunStore
+from meritnas.training.race import best_of, has_diverged
 from meritnas.training.retrain import Retrained
 from meritnas.training.rungs import mark_best, point
 
@@ -37,6 +38,8 @@ def result_of_race(
     """
     notes = outcome_notes(job.bundle, trained, found["ladder"], rows)
     summary = _summary(job, store, trained, found)
+    if (plain := summary.get("plain")) is not None:
+        notes = [_against_plain(plain), *notes]
     summary["notes"] += notes
     if "ending" in found:  # nobody searched for a given network, and the first runs did not say
         longer = float(found["ending"]["times_longer"])
@@ -46,6 +49,22 @@ def result_of_race(
         top = point(job.ground.family, job.settings.limits.get("params"), trained, "")
         summary["pareto"] = mark_best([top, *rows])
     return summary, notes
+
+
+def _against_plain(plain: Mapping[str, Any]) -> str:
+    """By how much what was found is better than a plain network, or that it is not."""
+    losses = f"validation loss {plain['valid_loss']:.4g}"
+    if plain["won"]:
+        found = plain["found_valid_loss"]
+        other = "diverged" if found is None else f"has {found:.4g}"
+        return (
+            f"a plain network won, {plain['short']} ({losses}): the best that the search found "
+            f"{other}; the result is the plain one"
+        )
+    return (
+        f"the plain network {plain['short']} ({plain['params']:,} parameters) has {losses}, what "
+        f"was found {plain['found_valid_loss']:.4g}"
+    )
 
 
 def _summary(
@@ -58,7 +77,7 @@ def _summary(
         "short": family.short(chosen),
         "lines": family.lines(chosen),
         "params": family.cost(chosen, "params"),
-        "costs": {name: family.cost(chosen, name) for name in family.costs},
+        "costs": {name: family.cost(chosen, name) for name in family.of(chosen).costs},
         "limits": dict(settings.limits),
         **_measured_latency(job, chosen),
         "feasible_share": ground.feasible.share(),
@@ -79,9 +98,33 @@ def _summary(
         "retrain_epochs": race.epochs,
         "retrain_seeds": len(race.seeds),
         "race": race.to_json(),
+        **_plain(job, trained, found.get("ranked", ())),
         **_drawn(job, chosen),
         "seconds": round(planning_seconds(store) + float(found["seconds"]) + trained.seconds, 2),
         "run": str(store.folder),
+    }
+
+
+def _plain(job: Job, trained: Retrained, ranked: Sequence[str]) -> dict[str, Any]:
+    """Of the best plain network: what it costs and how good it is; nothing without one."""
+    full = [one for one in trained.results if one["epochs"] == trained.race.epochs]
+    own = [one for one in full if one["architecture"] in job.plain and not has_diverged(one)]
+    if not own:
+        return {}
+    best, family = best_of(own), job.ground.family
+    # The search may have found a plain network by itself.
+    beside = [text for text in job.plain if text not in ranked[: job.settings.finalists]]
+    found = best_of([one for one in full if one["architecture"] not in beside] or own)
+    return {
+        "plain": {
+            "architecture": best["architecture"],
+            "short": family.short(best["architecture"]),
+            "params": family.cost(best["architecture"]),
+            "valid_loss": best["valid_loss"],
+            "test": best["test"],
+            "found_valid_loss": found["valid_loss"],
+            "won": trained.architecture in beside,
+        }
     }
 
 

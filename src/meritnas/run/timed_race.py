@@ -35,9 +35,10 @@ _LEAST_SHARE = 1 / 16
 def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race:
     """The race that the settings or the time allow; what was measured is fixed once."""
     settings = job.settings
-    race = job.race(favourites[: settings.finalists], settings.retrain_seeds, 1)
+    beside = job.plain
+    race = job.race(favourites[: settings.finalists], settings.retrain_seeds, 1, beside)
     if settings.retrain_epochs is not None:
-        return job.race(race.finalists, settings.retrain_seeds, settings.retrain_epochs)
+        return job.race(race.finalists, settings.retrain_seeds, settings.retrain_epochs, beside)
     plan = store.read_json("plan.json", "search")
     if "race" not in plan:
         rungs = len(store.read_json("architecture.json", "ladder")["ladder"])

@@ -37,6 +37,7 @@ class SearchSettings:
         candidates: how many networks are judged at the end of the search; 1 for the strategy's own
             choice, unjudged.
         finalists: how many of the search's favourites are trained from scratch to find the best.
+        plain: whether plain networks take part in the race.
         seed: where all randomness comes from.
         device: where tensors live.
         threads: CPU threads; part of what makes a run repeatable.
@@ -59,6 +60,7 @@ class SearchSettings:
     retrain_seeds: int = 3
     candidates: int = CANDIDATES
     finalists: int = 3
+    plain: bool = False
     seed: int = 0
     device: str = "cpu"
     threads: int = 1
@@ -107,4 +109,4 @@ _COUNTS = (
     *("epochs", "retrain_epochs", "retrain_seeds", "candidates", "finalists", "threads"),
     "workers",
 )
-_PLAIN = (*_COUNTS, "preset", "minutes", "warmup", "seed", "device", "pareto")
+_PLAIN = (*_COUNTS, "preset", "minutes", "warmup", "seed", "device", "pareto", "plain")

@@ -69,6 +69,7 @@ class Retraining:
         seeds: How often the winner is trained from scratch, for the spread of its score.
         candidates: How many favourites are judged first; 1 leaves the choice to the strategy.
         finalists: How many of the search's favourites are trained alone.
+        plain: Whether plain networks, as large as the limits allow, take part in the race.
         dropout: Share of units (or edges) left out, when trained alone.
         averaging: Decay of the average of weights that is kept, when trained alone; 0 for none.
         smoothing: Share of the loss that asks for all classes alike, when trained alone.
@@ -93,6 +94,7 @@ class Retraining:
     finalists: int | None = field(
         default=None, metadata=shown(usual="3; images, texts: 2", least=1, most=MOST_TRAININGS)
     )
+    plain: bool | None = field(default=None, metadata=shown(usual="on; compare: off"))
     dropout: float | None = field(
         default=None, metadata=shown(usual="0 and 0.1 are tried" + _BY_PRESET)
     )
@@ -105,7 +107,9 @@ class Retraining:
 
     def changed(self, recipe: TrainRecipe) -> TrainRecipe:
         """A recipe with what is wanted otherwise."""
-        return replace(recipe, **_given(self, "epochs", "seeds", "candidates", "finalists"))
+        return replace(
+            recipe, **_given(self, "epochs", "seeds", "candidates", "finalists", "plain")
+        )
 
 
 def _given(settings: Training | Retraining, *others: str) -> dict[str, Any]:

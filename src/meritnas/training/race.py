@@ -248,7 +248,9 @@ def timed_race(race: Race, favourites: Sequence[str], rungs: int, epochs: int, u
     beside = rungs * (len(race.dropouts) + len(race.seeds) - 1)
 
     def of(finalists: int, length: int) -> Race:
-        return Race.halving(tuple(favourites[:finalists]), race.dropouts, race.seeds, length)
+        own = tuple(favourites[:finalists])
+        late = tuple(text for text in race.late if text not in own)
+        return replace(Race.halving(own, race.dropouts, race.seeds, length), late=late)
 
     def affordable(finalists: int, length: int) -> bool:
         return of(finalists, length).length + beside * length <= epochs

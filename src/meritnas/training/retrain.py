@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -185,6 +186,7 @@ def _as_saved(found: dict[str, Any]) -> dict[str, Any]:
         loss = one["valid_loss"]
         if loss is not None and not math.isfinite(loss):
             raise ValueError(f"{loss} is no loss")
+        operator.index(one.get("epochs", 1))  # which runs of 0.1 do not say
         numbers = (one["dropout"], one["seed"], *dict(one["test"]).values())
         if not isinstance(one["architecture"], str) or not all(map(math.isfinite, numbers)):
             raise TypeError("a training has an architecture, a dropout, a seed and scores")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, Factor
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.convnet import blocks
@@ -32,6 +35,7 @@ from meritnas.space.rule import ABSENT
 from meritnas.space.space import Space
 from meritnas.wording import shortened
 
+_PLAIN_BLOCKS = ("plain3", "residual3")
 _DEPTHS = ((1, 2, 3), (1, 2, 3), (0, 1, 2, 3), (0, 1, 2))
 _SCALES = (1.0, 0.75, 0.5)
 _LEAST_SIDE = 8
@@ -261,6 +265,29 @@ class ConvnetSpace(Family):
             "size": scaled,
             "classes": self.classes,
         }
+
+    def plain(self, feasible: FeasibleSet) -> tuple[Architecture, ...]:
+        """The largest plain and the largest residual network with 3x3 convolutions.
+
+        On images as they are, in two or three stages, twice as wide from each to the next, of one
+        block each, or of two each and one in the last.
+        """
+        found = []
+        for block in _PLAIN_BLOCKS:
+            fitting = [one for one in self._even(block) if feasible.admits(one)]
+            if fitting:
+                found.append(max(fitting, key=self.cost))
+        return tuple(found)
+
+    def _even(self, block: str) -> Iterator[Architecture]:
+        for count, two in product((2, 3), (True, False)):
+            for first in self._numbers(0)[2]:
+                stages = [
+                    f"{block}({first * 2**k}x{2 if two and k + 1 < count else 1})"
+                    for k in range(count)
+                ]
+                with suppress(SpaceError):  # not all of it is offered here
+                    yield self.parse(" ".join([self.options[0][0], *stages]))
 
     def restrict(self, kept: Sequence[np.ndarray]) -> ConvnetSpace:
         """The same networks with fewer options to choose from."""

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.data.columns.inputs import TableInputs, as_table_inputs
 from meritnas.errors import SpaceError
@@ -108,6 +109,14 @@ class TabularSpace(Family):
         widest = "-".join(str(max(widths)) for widths in self.widths)
         with torch.device("meta"):  # only names and shapes matter
             return header_bytes(self._network(self._widths_of(widest)).state_dict(), widest)
+
+    def plain(self, feasible: FeasibleSet) -> tuple[Architecture, ...]:
+        """The largest network whose layers are all equally wide."""
+        for width in sorted(set.intersection(*map(set, self.widths)), reverse=True):
+            one = self.parse("-".join([str(width)] * len(self.widths)))
+            if feasible.admits(one):
+                return (one,)
+        return ()
 
     def timed(self, device: str = "cpu") -> TabularSpace:
         """The same space with a latency for every network, measured here and now.

@@ -1,0 +1,120 @@
+"""Plain networks in the race of what a search has found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import meritnas
+from flat_search import search
+from meritnas import Retraining, RunOptions, UsageError
+from meritnas.training import train
+from meritnas.training.race import Race
+
+QUICK: dict[str, Any] = {
+    **{"layers": 2, "widths": (4, 8, 16), "epochs": 3, "batch_size": 16, "threads": 1},
+    **{"retrain_epochs": 2, "retrain_seeds": 1, "scaling": "standard", "max_params": 300},
+    **{"plain": True, "finalists": 2},
+}
+
+
+def results_of(run: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((run / "retrain.json").read_text())["results"]
+    return found
+
+
+def test_the_plain_network_is_trained_as_all_others_and_told_of(tmp_path: Path) -> None:
+    result = search("wine", out=tmp_path / "run", **QUICK)
+    plain = result.summary["plain"]
+    assert plain["architecture"] == "8-8"
+    assert plain["params"] <= 300
+    own = [one for one in results_of(result.run) if one["architecture"] == "8-8"]
+    assert own
+    assert min(one["valid_loss"] for one in own) == plain["valid_loss"]
+    assert {one["epochs"] for one in own} == {2}
+    ranked = json.loads((result.run / "architecture.json").read_text())["ranked"]
+    beside = "8-8" not in ranked[:2]  # or the search has found it by itself
+    assert plain["won"] == (beside and str(result.architecture) == "8-8")
+    assert any("plain network" in note for note in result.summary["notes"])
+
+
+def test_without_it_nobody_joins(tmp_path: Path) -> None:
+    result = search("wine", out=tmp_path / "run", **{**QUICK, "plain": False})
+    assert "plain" not in result.summary
+    assert len({one["architecture"] for one in results_of(result.run)}) <= 2
+
+
+def test_whoever_is_better_is_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loss_on, worse = train.loss_on, {"plain": 0.0}
+
+    def rigged(module: Any, *given: Any) -> float:
+        widths = [part.out_features for part in module.modules() if hasattr(part, "out_features")]
+        return loss_on(module, *given) + (worse["plain"] if widths[:2] == [8, 8] else 0.0)
+
+    monkeypatch.setattr(train, "loss_on", rigged)
+    for name, penalty in {"loses": 100.0, "wins": -100.0}.items():
+        worse["plain"] = penalty
+        result = search("wine", out=tmp_path / name, **{**QUICK, "finalists": 1, "seed": 3})
+        ranked = json.loads((result.run / "architecture.json").read_text())["ranked"]
+        assert ranked[0] != "8-8"
+        assert result.summary["plain"]["won"] == (name == "wins")
+        assert (str(result.architecture) == "8-8") == (name == "wins")
+    assert any("a plain network won, 8-8" in note for note in result.summary["notes"])
+
+
+def test_a_plain_network_beside_cells_can_be_used_as_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 255, (60, 8, 8), dtype=np.uint8)
+    labels = np.where(images[:, :, :4].mean((1, 2)) > images[:, :, 4:].mean((1, 2)), "l", "r")
+    loss_on = train.loss_on
+
+    def rigged(module: Any, *given: Any) -> float:
+        plain = any("stage1block1" in name for name, _ in module.named_modules())
+        return loss_on(module, *given) - (100.0 if plain else 0.0)
+
+    monkeypatch.setattr(train, "loss_on", rigged)
+    sizes = {"channels": 4, "cells": 1, "supernet_channels": 4, "supernet_cells": 1}
+    result = search(
+        (images, labels),
+        space="nasbench201",
+        out=tmp_path / "run",
+        **{**sizes, "epochs": 1, "retrain_epochs": 1, "threads": 1, "plain": True},
+        max_params=30_000,
+    )
+    text = str(result.architecture)
+    assert text.startswith("8x8 ")
+    assert result.summary["plain"]["won"]
+    assert result.summary["params"] == sum(p.numel() for p in result.module.parameters()) <= 30_000
+    again = meritnas.load_predictor(result.run)
+    assert len(again.predict((images[:3], labels[:3]))) == 3
+    meritnas.export(result.run, "python", tmp_path / "network")
+    with pytest.raises(UsageError, match="plain network that raced beside what was found"):
+        result.explain()
+
+
+def test_comparisons_and_given_networks_have_none_unless_asked(tmp_path: Path) -> None:
+    common = {"run": RunOptions(threads=1), "retraining": Retraining(epochs=1, seeds=1)}
+    given = meritnas.train("wine", architecture="8-8", out=tmp_path / "given", **common)
+    assert "plain" not in given.summary
+    found = meritnas.compare(
+        *("wine", None),
+        strategies=["random", "tabnas"],
+        seeds=1,
+        out=tmp_path / "all",
+        **{"max_params": 300, "epochs": 1},
+        **common,
+    )
+    config = json.loads((next(found.folder.glob("random*")) / "config.json").read_text())
+    assert config["settings"]["plain"] is False
+
+
+def test_a_race_in_time_counts_those_beside() -> None:
+    race = Race(("a", "b"), (0.0,), (0,), 10, late=("plain",))
+    assert race.length == 30
+    assert race.trainings == 3
