@@ -317,10 +317,10 @@ def test_a_race_ends_with_the_time(tmp_path: Path) -> None:
 def test_a_damaged_number_of_epochs_is_named(tmp_path: Path, epochs: Any) -> None:
     bundle = bundle_of()
     retrain(tmp_path / "run", bundle, [0])
-    store = RunStore.open(tmp_path / "run")
-    kept = store.read_json("retrain.json")
-    kept["results"][0]["epochs"] = epochs
-    store.write_json("retrain.json", kept)
+    with RunStore.take(tmp_path / "run") as store:
+        kept = store.read_json("retrain.json")
+        kept["results"][0]["epochs"] = epochs
+        store.write_json("retrain.json", kept)
     with pytest.raises(StoreError, match=r"retrain\.json"):
         retrain(tmp_path / "run", bundle, [0])
 
