@@ -92,7 +92,9 @@ def run_trial(trial: Trial, sizes: Sizes) -> dict[str, Any]:
                 data,
                 strategy=trial.method,
                 epochs=sizes.darts_epochs if darts else sizes.epochs,
-                retraining=Retraining(epochs=sizes.retrain_epochs, seeds=1, finalists=1),
+                retraining=Retraining(
+                    epochs=sizes.retrain_epochs, seeds=1, finalists=1, plain=False
+                ),
                 **common,
             )
     return {

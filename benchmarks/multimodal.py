@@ -282,7 +282,9 @@ def settings_for(
         strategy=strategy,
         epochs=sizes.epochs,
         seed=seed,
-        retraining=Retraining(epochs=sizes.retrain_epochs, seeds=1, finalists=sizes.tries),
+        retraining=Retraining(
+            epochs=sizes.retrain_epochs, seeds=1, finalists=sizes.tries, plain=False
+        ),
         run=RunOptions(threads=1),
     )
     return settle(request, MODALITIES, MODALITIES.facts(source, outline, ModalityReading()))

@@ -127,7 +127,7 @@ def run_search(sizes: Sizes, strategy: str, seed: int) -> dict[str, Any]:
             strategy=strategy_spec(strategy, options),
             epochs=sizes.epochs,
             reading=TextReading(vocabulary=sizes.vocabulary),
-            retraining=Retraining(epochs=sizes.retrain_epochs, seeds=1, finalists=1),
+            retraining=Retraining(epochs=sizes.retrain_epochs, seeds=1, finalists=1, plain=False),
             seed=seed,
             out=place / "run",
             run=RunOptions(threads=1),

@@ -97,7 +97,7 @@ def run_method(data: str, space: SpaceSpec, method: str, seed: int, lengths: Len
             space=space,
             strategy=method,
             epochs=lengths.search,
-            retraining=Retraining(epochs=lengths.retrain),
+            retraining=Retraining(epochs=lengths.retrain, plain=False),
             seed=seed,
             out=Path(folder) / "run",
             run=RunOptions(threads=1),

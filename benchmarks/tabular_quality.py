@@ -107,7 +107,9 @@ def by_strategy(ground: Ground, strategy: str) -> dict[str, Any]:
             max_params=setting.limit,
             space=Tabular(layers=setting.layers, embedding=setting.embedding),
             epochs=setting.epochs,
-            retraining=Retraining(epochs=setting.train_epochs, seeds=setting.train_seeds),
+            retraining=Retraining(
+                epochs=setting.train_epochs, seeds=setting.train_seeds, plain=False
+            ),
             seed=ground.seed,
             out=Path(folder) / "run",
             listen=lambda event: events.append({**event, "at": time.perf_counter() - begin}),
