@@ -78,7 +78,7 @@ def result_of(job: Job, store: RunStore) -> SearchResult:
     kept = store.decode("result.json", _shown)
     summary = {**kept, "run": str(store.folder)}  # it may have moved
     chosen = job.ground.family.parse(summary["architecture"])
-    return SearchResult(chosen, job.ground.family, store.folder, summary, job)
+    return SearchResult(chosen, job.ground.family.of(chosen), store.folder, summary, job)
 
 
 def _shown(result: dict[str, Any]) -> dict[str, Any]:

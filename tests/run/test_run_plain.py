@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ import pytest
 
 import meritnas
 from flat_search import search
-from meritnas import Retraining, RunOptions, UsageError
+from meritnas import Retraining, RunOptions, UsageError, nasbench201_space
 from meritnas.training import train
-from meritnas.training.race import Race
+from meritnas.training.race import Race, timed_race
 
 QUICK: dict[str, Any] = {
     **{"layers": 2, "widths": (4, 8, 16), "epochs": 3, "batch_size": 16, "threads": 1},
@@ -98,6 +99,39 @@ def test_a_plain_network_beside_cells_can_be_used_as_any_other(
         result.explain()
 
 
+def test_cells_with_an_auxiliary_head_race_with_plain_networks_that_have_none(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 255, (60, 8, 8), dtype=np.uint8)
+    sizes = {"channels": 2, "cells": 3, "supernet_channels": 2, "supernet_cells": 3}
+    result = search(
+        (images, np.arange(60) % 2),
+        space="darts",
+        out=tmp_path / "run",
+        **{**sizes, "auxiliary": 0.4, "epochs": 1, "retrain_epochs": 1, "threads": 1},
+        **{"plain": True, "finalists": 1, "candidates": 2},
+    )
+    assert sum(one["architecture"].startswith("8x8 ") for one in results_of(result.run)) == 2
+
+
+def test_a_space_that_is_given_as_a_family_may_have_plain_networks_beside_it(
+    tmp_path: Path,
+) -> None:
+    images = np.random.default_rng(0).integers(0, 255, (60, 8, 8), dtype=np.uint8)
+    family = nasbench201_space(1, 4, 1, image=(1, 8, 8))
+    result = meritnas.search(
+        (images, np.arange(60) % 2),
+        space=family,
+        epochs=1,
+        retraining=Retraining(epochs=1, finalists=1),
+        run=RunOptions(threads=1),
+        out=tmp_path / "run",
+    )
+    assert result.summary["plain"]
+    assert result.space.cost(result.architecture) == result.summary["params"]
+
+
 def test_comparisons_and_given_networks_have_none_unless_asked(tmp_path: Path) -> None:
     common = {"run": RunOptions(threads=1), "retraining": Retraining(epochs=1, seeds=1)}
     given = meritnas.train("wine", architecture="8-8", out=tmp_path / "given", **common)
@@ -115,6 +149,11 @@ def test_comparisons_and_given_networks_have_none_unless_asked(tmp_path: Path) -
 
 
 def test_a_race_in_time_counts_those_beside() -> None:
-    race = Race(("a", "b"), (0.0,), (0,), 10, late=("plain",))
-    assert race.length == 30
-    assert race.trainings == 3
+    race = Race(("a", "b"), (0.0,), (0,), 1, late=("plain",))
+    alone = timed_race(replace(race, late=()), ("a", "b"), 0, 60, 20)
+    beside = timed_race(race, ("a", "b"), 0, 60, 20)
+    assert (alone.epochs, beside.epochs) == (30, 20)
+    assert beside.late == ("plain",)
+    assert beside.length <= 60
+    # One that the search favours, too, is not trained twice.
+    assert timed_race(race, ("plain", "b"), 0, 60, 20).late == ()

@@ -20,8 +20,8 @@ JUDGING = "candidates"
 """What the time after a search's last step is called beside that of its phases."""
 
 _LONG_LIST = 4
-"""So many times as many networks are proposed as are judged by everybody, where there are witnesses
-who need no shared weights. They take a fifth of the time that shared weights do."""
+"""So many times as many networks are proposed as are judged by everybody, where untrained networks
+are looked at: 43 ms for a cell of NAS-Bench-201 on one core, one-shot losses take 150 to 200."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import torch
@@ -94,18 +94,26 @@ class Family(ABC):
         del module
         return None
 
+    @property
+    def asked(self) -> Family:
+        """The family as it was asked for, without another that races beside it."""
+        return self
+
     def of(self, architecture: Architecture | str) -> Family:
-        """The family that an architecture of this one is of; another where it has some beside."""
+        """The family that an architecture is of: the one that was asked for, or another beside."""
         del architecture
         return self
 
-    def plain(self, feasible: FeasibleSet) -> tuple[Architecture, ...]:
-        """Networks that one would build without a search, as large as fits; none where unknown.
+    has_plain: ClassVar[bool] = False
+    """Whether some of its networks are plain ones."""
+
+    def plain(self, limits: Mapping[str, int]) -> tuple[Architecture, ...]:
+        """Networks that one would build without a search, as large as these limits allow.
 
         Args:
-            feasible: what keeps the limits.
+            limits: by the cost's name.
         """
-        del feasible
+        del limits
         return ()
 
     @abstractmethod

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms
-from meritnas.errors import InfeasibleError, SpaceError
+from meritnas.errors import SpaceError
 from meritnas.families.drawing import Drawing
 from meritnas.families.family import Absence, Family
 from meritnas.settings.spec import SpaceSpec
@@ -47,15 +47,14 @@ class WithPlain(Family):
             return self.other
         return self.own
 
-    def plain(self, feasible: FeasibleSet) -> tuple[Architecture, ...]:
-        """Those of the other family that keep the same limits."""
-        if any(limit.name not in self.other.costs for limit in feasible.limits):
-            return ()  # a cost that only the own networks have
-        try:
-            fitting = self.other.within({limit.name: limit.maximum for limit in feasible.limits})
-        except InfeasibleError:
-            return ()
-        return self.other.plain(fitting)
+    @property
+    def asked(self) -> Family:
+        """What is searched."""
+        return self.own
+
+    def plain(self, limits: Mapping[str, int]) -> tuple[Architecture, ...]:
+        """Those of the other family that keep the same limits; none where it cannot count them."""
+        return self.other.plain(limits) if limits.keys() <= self.other.costs.keys() else ()
 
     @property
     def space(self) -> Space:

@@ -26,6 +26,6 @@ def make_family(settings: SearchSettings, encoder: Encoder, task: Task) -> Famil
 
 def with_plain(family: Family, encoder: Encoder, task: Task) -> Family:
     """The family with plain networks beside it, where it has none of its own for such data."""
-    if encoder.kind != "images" or family.plain(family.within({})):
+    if encoder.kind != "images" or family.has_plain:
         return family
     return WithPlain(family, Convnet().build(encoder.inputs, task.outputs, {}))

@@ -85,7 +85,7 @@ def run_network(run: RunFiles) -> RunNetwork:
         return replace(found, chosen=_kept(run))
     layers, drawings = family.layers(parsed), family.drawings(parsed)
     # A plain network of another space answers none of these decisions.
-    chosen = parsed.options if len(parsed.options) == len(names) else ()
+    chosen = parsed.options if family.of(parsed) is family.asked else ()
     return RunNetwork(names, chosen, family, layers, drawings)
 
 

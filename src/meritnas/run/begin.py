@@ -64,10 +64,11 @@ def _check_data(data: Any) -> None:
 
 def check_family(given: Family, job: Job) -> None:
     """Complain where a space that was built for other data was given."""
-    if given != job.ground.family:
+    needed = job.ground.family.asked
+    if given != needed:
         raise UsageError(
-            f"the space {given} does not fit the data, which need {job.ground.family}; build it "
-            "with the inputs and outputs of the data"
+            f"the space {given} does not fit the data, which need {needed}; build it with the "
+            "inputs and outputs of the data"
         )
 
 

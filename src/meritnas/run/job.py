@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -174,12 +174,12 @@ class Job:
             starting = time.perf_counter() - begun if ranks.size > 1 else 0.0
             return steps_within(seconds - 2 * starting, *asked, ranks)
 
-    @property
+    @cached_property
     def plain(self) -> tuple[str, ...]:
         """The plain networks that take part in the race of what a search has found."""
         if not self.settings.plain:
             return ()
-        return tuple(one.text for one in self.ground.family.plain(self.ground.feasible))
+        return tuple(one.text for one in self.ground.family.plain(self.settings.limits))
 
     def race(
         self, finalists: tuple[str, ...], seeds: int, epochs: int, beside: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ import math
 import operator
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -204,6 +204,8 @@ def _train(
     end: float,
     epochs: int,
 ) -> Trained:
+    if family.of(training.architecture) is not family.asked:
+        recipe = replace(recipe, auxiliary=0.0)  # only the cells that were asked for have a head
     module = family.child(
         training.architecture,
         seed=training.seed,

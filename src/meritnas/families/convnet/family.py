@@ -7,13 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import nn
 
-from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, Factor
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.convnet import blocks
@@ -266,7 +265,9 @@ class ConvnetSpace(Family):
             "classes": self.classes,
         }
 
-    def plain(self, feasible: FeasibleSet) -> tuple[Architecture, ...]:
+    has_plain: ClassVar[bool] = True
+
+    def plain(self, limits: Mapping[str, int]) -> tuple[Architecture, ...]:
         """The largest plain and the largest residual network with 3x3 convolutions.
 
         On images as they are, in two or three stages, twice as wide from each to the next, of one
@@ -274,7 +275,7 @@ class ConvnetSpace(Family):
         """
         found = []
         for block in _PLAIN_BLOCKS:
-            fitting = [one for one in self._even(block) if feasible.admits(one)]
+            fitting = [one for one in self._even(block) if self.fits(one, limits)]
             if fitting:
                 found.append(max(fitting, key=self.cost))
         return tuple(found)

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import nn
 
-from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.data.columns.inputs import TableInputs, as_table_inputs
 from meritnas.errors import SpaceError
@@ -110,11 +109,13 @@ class TabularSpace(Family):
         with torch.device("meta"):  # only names and shapes matter
             return header_bytes(self._network(self._widths_of(widest)).state_dict(), widest)
 
-    def plain(self, feasible: FeasibleSet) -> tuple[Architecture, ...]:
+    has_plain: ClassVar[bool] = True
+
+    def plain(self, limits: Mapping[str, int]) -> tuple[Architecture, ...]:
         """The largest network whose layers are all equally wide."""
         for width in sorted(set.intersection(*map(set, self.widths)), reverse=True):
             one = self.parse("-".join([str(width)] * len(self.widths)))
-            if feasible.admits(one):
+            if self.fits(one, limits):
                 return (one,)
         return ()
 
