@@ -3,7 +3,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-from meritnas import SpaceError, convnet_space, darts_space, nasbench201_space, tabular_space
+from meritnas import (
+    SpaceError,
+    UsageError,
+    convnet_space,
+    darts_space,
+    nasbench201_space,
+    tabular_space,
+)
 from meritnas.families.with_plain import WithPlain
 
 CELLS = nasbench201_space(10, 8, 1, image=(1, 28, 28))
@@ -65,5 +72,6 @@ def test_plain_networks_have_no_auxiliary_head() -> None:
     cells = darts_space(10, 4, 3, image=(3, 32, 32))
     beside = WithPlain(cells, convnet_space(10, (3, 32, 32)))
     (first, *_) = beside.plain({})
-    assert not hasattr(beside.child(first, auxiliary=True), "auxiliary")
+    with pytest.raises(UsageError, match="convnet have no auxiliary head"):
+        beside.child(first, auxiliary=True)
     assert hasattr(beside.child(cells.random(0), auxiliary=True), "auxiliary")

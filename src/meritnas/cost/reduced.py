@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,9 +98,8 @@ def reduce_cost(terms: CostTerms, maximum: int, reading: Reading) -> ReducedCost
     return _with_most_ahead(units, nexts, (maximum - least) // divisor, divisor, 0)
 
 
-def _ahead(steps: Tables, nexts: Tables, best: np.ufunc | object) -> list[np.ndarray]:
+def _ahead(steps: Tables, nexts: Tables, best: Callable[..., np.ndarray]) -> list[np.ndarray]:
     """For each level [contexts after]: the smallest or largest sum of all later steps."""
-    assert callable(best)
     ahead = [np.zeros(1, dtype=np.int64)]
     for step, after in zip(reversed(steps[1:]), reversed(nexts[1:]), strict=True):
         ahead.insert(0, best(step + ahead[0][after], axis=1))

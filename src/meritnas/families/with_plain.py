@@ -77,9 +77,8 @@ class WithPlain(Family):
         dropout: float = 0.0,
         auxiliary: bool = False,
     ) -> nn.Module:
-        """The network of one architecture, of either; plain ones have no auxiliary head."""
-        family = self.of(architecture)
-        return family.child(architecture, seed, dropout, auxiliary and family is self.own)
+        """The network of one architecture, of either."""
+        return self.of(architecture).child(architecture, seed, dropout, auxiliary)
 
     @property
     def witnesses(self) -> Mapping[str, float]:
