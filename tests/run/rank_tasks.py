@@ -127,6 +127,8 @@ def own_tables(inputs: Any, outputs: int, *, layers: int = 1) -> Any:
 
 def own_with_statistics(inputs: Any, outputs: int) -> Any:
     """The same with a norm in its supernet that keeps running statistics."""
+    from dataclasses import fields
+
     from torch import nn
 
     from meritnas.families.tabular.family import TabularSpace
@@ -138,4 +140,4 @@ def own_with_statistics(inputs: Any, outputs: int) -> Any:
             return found
 
     made = own_tables(inputs, outputs)
-    return Normed(**{name: getattr(made, name) for name in made.__dataclass_fields__})
+    return Normed(**{each.name: getattr(made, each.name) for each in fields(made)})

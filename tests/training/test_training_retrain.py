@@ -445,7 +445,7 @@ def test_an_auxiliary_head_is_trained_and_not_kept(tmp_path: Path, weight: float
         asked.append(options)
         return TwoHeads(bundle.train.inputs.shape[1], options["auxiliary"])
 
-    family: Any = SimpleNamespace(child=child)
+    family: Any = SimpleNamespace(child=child, of=lambda _: None, asked=None)
     store = RunStore.create(tmp_path / "run", CONFIG)
     recipe = dataclasses.replace(RECIPE, auxiliary=weight)
     race = Race(("one",), (0.0,), (3,), 2)
@@ -485,7 +485,9 @@ def unsteady(folder: Path, seeds: tuple[int, ...] = (3,), **ways: str) -> Retrai
         own = ways[text]
         return Unsteady(width, "always" if own == f"seed {options['seed']}" else own)
 
-    family: Any = SimpleNamespace(child=child, short=str, cost=lambda *_: 5)
+    family: Any = SimpleNamespace(
+        child=child, of=lambda _: None, asked=None, short=str, cost=lambda *_: 5
+    )
     race = Race(tuple(ways), (0.0,), seeds, 2)
     with RunStore.take(folder) if folder.exists() else RunStore.create(folder, CONFIG) as store:
         try:
@@ -529,7 +531,8 @@ def test_a_smaller_limit_whose_network_diverges_is_left_out(tmp_path: Path) -> N
     bundle = bundle_of()
     width = bundle.train.inputs.shape[1]
     family: Any = SimpleNamespace(
-        child=lambda text, **_: Unsteady(width, text), short=str, cost=lambda *_: 5
+        child=lambda text, **_: Unsteady(width, text),
+        **{"of": lambda _: None, "asked": None, "short": str, "cost": lambda *_: 5},
     )
     store = RunStore.create(tmp_path / "run", CONFIG)
     ladder = [{"limit": 20, "architecture": "always"}, {"limit": 10, "architecture": "never"}]
