@@ -54,7 +54,8 @@ from meritnas.prepare.config import make_config
 from meritnas.prepare.family import make_family
 from meritnas.prepare.settle import settle
 from meritnas.result import result_of
-from meritnas.run.job import Job, start
+from meritnas.run.job import Job
+from meritnas.run.stages import start
 from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.settings import SearchSettings
 from meritnas.settings.spec import StrategySpec

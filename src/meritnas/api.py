@@ -23,9 +23,10 @@ from meritnas.report.charts.pareto_figure import pareto_file
 from meritnas.report.page.page import NAME as REPORT
 from meritnas.report.page.page import report_at_end
 from meritnas.result import SearchResult, result_of
-from meritnas.run import job as jobs
+from meritnas.run import stages
 from meritnas.run.begin import begin, check_family, given_architecture
-from meritnas.run.job import Job, Listener, favourites_of
+from meritnas.run.choice import Listener, favourites_of
+from meritnas.run.job import Job
 from meritnas.settings.checks import check_arguments
 from meritnas.settings.limits import Limits
 from meritnas.settings.request import Request, RunOptions
@@ -163,7 +164,7 @@ def search_request(
         check_family(family, job)
     running, planning = job.planned_search()
     with _new_store(job, config, folder, job.settings.strategy.name) as store:
-        jobs.start(job, store, listen, running, planning)
+        stages.start(job, store, listen, running, planning)
         return _ended(job, store)
 
 
@@ -185,7 +186,7 @@ def resume(
         return result_of(Job.reopen(finished, data, trust), finished)
     with RunStore.take(finished.folder) as store:
         job = Job.reopen(store, data, trust)
-        jobs.resume(job, store, listen)
+        stages.resume(job, store, listen)
         return _ended(job, store)
 
 
@@ -217,7 +218,7 @@ def retrain(
     with RunStore.take(checked_path("run", run)) as store:
         job = Job.reopen(store, data, trust)
         race = _asked_race(job, store, architecture, epochs, seeds)
-        jobs.retrain(job, store, race, listen)
+        stages.retrain(job, store, race, listen)
         return _ended(job, store)
 
 
@@ -367,14 +368,14 @@ def train_request(
     if family is not None:
         check_family(family, job)
     chosen = given_architecture(job.ground.family, architecture)
-    with _new_store(job, config, folder, jobs.GIVEN) as store:
-        jobs.start_given(job, chosen, store, listen)
+    with _new_store(job, config, folder, stages.GIVEN) as store:
+        stages.start_given(job, chosen, store, listen)
         return _ended(job, store)
 
 
 def is_complete(store: RunStore) -> bool:
     """Whether a run has its result, and all that is made of that at its end."""
-    if not (jobs.is_finished(store) and store.settled and store.has(REPORT)):
+    if not (stages.is_finished(store) and store.settled and store.has(REPORT)):
         return False
     return store.has(_CURVE) or "pareto" not in store.read_json("result.json")
 

@@ -14,7 +14,7 @@ from meritnas.data.modalities.reading import ModalityReading
 from meritnas.estimators import base
 from meritnas.families.fusion.spec import Fusion
 from meritnas.families.presets import modalities as fusion_recipes
-from meritnas.run.job import start
+from meritnas.run.stages import start
 from meritnas.settings.training import Retraining
 from meritnas.strategy.darts import DartsGradient
 

@@ -271,7 +271,7 @@ def test_the_command_repeats_the_run(
         made.append(job.settings)
         raise StoreError("begun")
 
-    monkeypatch.setattr("meritnas.run.job.start", begin)
+    monkeypatch.setattr("meritnas.run.stages.start", begin)
     monkeypatch.setattr("meritnas.api._new_store", lambda *_: nullcontext())
     with pytest.raises(SystemExit):
         main([*words[1:], "--quiet"])

@@ -28,7 +28,8 @@ from meritnas.prepare.config import make_config
 from meritnas.prepare.settle import settle
 from meritnas.result import result_of
 from meritnas.run.begin import checked_reading
-from meritnas.run.job import Job, start
+from meritnas.run.job import Job
+from meritnas.run.stages import start
 from meritnas.settings.checks import checked
 from meritnas.settings.fields import settings_of
 from meritnas.settings.request import Request, RunOptions

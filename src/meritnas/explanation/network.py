@@ -19,7 +19,8 @@ from meritnas.data.task import Task
 from meritnas.engine.loop import Search
 from meritnas.errors import StoreError, UsageError
 from meritnas.prepare.ground import Ground
-from meritnas.run.job import Job, ended_search
+from meritnas.run.job import Job
+from meritnas.run.kept_search import ended_search
 from meritnas.space.decision import ZERO
 from meritnas.space.rule import ABSENT
 from meritnas.store.run_store import RunStore

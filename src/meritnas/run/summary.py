@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from meritnas.families.latency import microseconds
+from meritnas.run.job import Job
 from meritnas.run.outcome import outcome_notes
 from meritnas.run.timed_race import planning_seconds
 from meritnas.store.run_store import RunStore
 from meritnas.training.race import best_of, has_diverged
 from meritnas.training.retrain import Retrained
 from meritnas.training.rungs import mark_best, point
-
-if TYPE_CHECKING:
-    from meritnas.run.job import Job
 
 
 def result_of_race(

@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from meritnas.errors import DivergedError
 from meritnas.prepare.settle import usual_epochs
+from meritnas.run.job import Job
 from meritnas.store.run_store import RunStore
 from meritnas.training.race import Race, timed_race
 from meritnas.training.train import train_child
-
-if TYPE_CHECKING:
-    from meritnas.run.job import Job
 
 _TIMED_EPOCHS = 3
 """How many epochs are trained to find out how long one takes."""
