@@ -72,8 +72,7 @@ from meritnas.training.train import train_child
 from meritnas.witness.one_shot import OneShot
 from meritnas.witness.panel import Panel
 from meritnas.witness.size import Size
-from meritnas.witness.trials import NAME as TRIALS
-from meritnas.witness.trials import Trials
+from meritnas.witness.trials import NAME, WEIGHT, Trials
 from meritnas.witness.vote import order
 from meritnas.witness.witness import Witness
 from scoreboard import Target, arguments, finish, keep, show
@@ -104,12 +103,6 @@ _MOST_RACED = 100
 """Of one limit, where nothing but the race takes time."""
 
 _RACE_EPOCHS = 2
-_TRIALS_WEIGHT = 2.0
-"""Beside 3.25 of the others. On what earlier runs had trained (60, 120 or about 200 networks on
-three seeds), weights of 1 and 2 gave regrets of .8 to 1.2, .7 to .9 and .7 to .9 by validation
-accuracy; the loss of a network's own training in place of the regression 1.2, 4 in place of 2 more
-than either."""
-
 _ENDING = 0.98
 
 
@@ -193,7 +186,7 @@ class Said:
 
     def order(self, networks: Sequence[Picks]) -> list[Picks]:
         """Best first, by those who have been asked about all of these."""
-        weights = {**self.panel.weights, TRIALS: _TRIALS_WEIGHT}
+        weights = {**self.panel.weights, NAME: WEIGHT}
         said = {
             name: np.array([own[one] for one in networks])
             for name, own in self.values.items()

@@ -63,6 +63,14 @@ class CellSizes(SpaceSpec):
         options = (terms.of_all - terms.constant) / (self.partial_channels or 1) ** 2
         return int((terms.constant + options) * wider**2 * longer)
 
+    def small(self, family: Any) -> Any:
+        """The family with as many channels and cells as the supernet."""
+        return replace(
+            family,
+            channels=self.supernet_channels or family.channels,
+            cells=self.supernet_cells or family.cells,
+        )
+
     def supernet(self, family: Any, seed: int) -> Any:
         """Fresh shared weights, as large as this spec says."""
         return family.supernet(

@@ -66,6 +66,7 @@ def _all_flags(settings: SearchSettings) -> Iterator[Flag]:
     yield "pareto", "pareto", settings.pareto, False
     yield "plain", "plain", settings.plain, True
     yield "workers", "workers", settings.workers, 1
+    yield "trials", "trials", settings.trials, 0
     yield "device", "device", settings.device, "cpu"
     again = {"retrain_epochs": "retrain-epochs", "retrain_seeds": "retrain-seeds"}
     for name, flag in {**again, "candidates": "candidates", "finalists": "finalists"}.items():

@@ -15,8 +15,10 @@ from meritnas.prepare.settle import usual_epochs
 from meritnas.run.ending import Ending, ending_of, ending_text
 from meritnas.run.job import Job
 from meritnas.run.local_ranks import LocalRanks, ranks_here
+from meritnas.run.trials import try_out
 from meritnas.space.architecture import Architecture
 from meritnas.store.run_store import RunStore
+from meritnas.witness.trials import NAME as TRYING
 
 Listener = Callable[[dict[str, Any]], None]
 """Told of every event: `run`, `note`, `search`, `retrain`."""
@@ -39,14 +41,15 @@ def choose(job: Job, store: RunStore, listen: Listener, running: Search) -> None
         running.join(ranks)
         panel = make_panel(running, ground, job.bundle)
         found = search_to_its_end(running, store, listen, ground.searched_feasible, panel)
+    judging = time.perf_counter() - begun - sum(running.phase_seconds.values())
+    tried = try_out(job, store, found.candidates, listen, begun)
     ending = _ending(job, store, running)
-    seconds = time.perf_counter() - begun
-    judging = seconds - sum(running.phase_seconds.values())
+    trying = {TRYING: tried.seconds} if tried.seconds else {}
     write_choice(
         job,
         store,
-        [each.architecture for each in found.candidates],
-        candidates=[each.to_json() for each in found.candidates],
+        [each.architecture for each in tried.candidates],
+        candidates=[each.to_json() for each in tried.candidates],
         ladder=[
             {
                 "limit": limit,
@@ -57,8 +60,8 @@ def choose(job: Job, store: RunStore, listen: Listener, running: Search) -> None
         ],
         strategy=job.settings.strategy.name,
         passes=running.probe.passes,
-        seconds=seconds,
-        phase_seconds={**running.phase_seconds, JUDGING: judging},
+        seconds=time.perf_counter() - begun + tried.earlier,
+        phase_seconds={**running.phase_seconds, JUDGING: judging, **trying},
         ending=ending.to_json(),
     )
     if text := ending_text(ending.to_json(), running.seconds):

@@ -5,7 +5,7 @@ from __future__ import annotations
 SEARCH_ONLY = frozenset(
     {
         *("strategy", "pareto", "epochs", "minutes", "warmup"),
-        *("candidates", "finalists", "plain", "workers"),
+        *("candidates", "trials", "finalists", "plain", "workers"),
         *("supernet_channels", "supernet_cells", "partial_channels", "zero", "new_inputs"),
     }
 )

@@ -36,6 +36,7 @@ class SearchSettings:
         retrain_seeds: how often the found network is trained from scratch.
         candidates: how many networks are judged at the end of the search; 1 for the strategy's own
             choice, unjudged.
+        trials: how many of them have a short training that helps to choose.
         finalists: how many of the search's favourites are trained from scratch to find the best.
         plain: whether plain networks take part in the race.
         seed: where all randomness comes from.
@@ -59,6 +60,7 @@ class SearchSettings:
     retrain_epochs: int | None = 60
     retrain_seeds: int = 3
     candidates: int = CANDIDATES
+    trials: int = 0
     finalists: int = 3
     plain: bool = False
     seed: int = 0
@@ -69,9 +71,9 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        for name in (*_COUNTS, "seed"):
+        for name in (*_COUNTS, *_FROM_ZERO):
             if getattr(self, name) is not None:
-                whole_number(name, getattr(self, name), 0 if name == "seed" else 1)
+                whole_number(name, getattr(self, name), 0 if name in _FROM_ZERO else 1)
         limits = {name: whole_number(f"max_{name}", most) for name, most in self.limits.items()}
         object.__setattr__(self, "limits", limits)
         check_minutes(self.minutes)
@@ -109,4 +111,5 @@ _COUNTS = (
     *("epochs", "retrain_epochs", "retrain_seeds", "candidates", "finalists", "threads"),
     "workers",
 )
-_PLAIN = (*_COUNTS, "preset", "minutes", "warmup", "seed", "device", "pareto", "plain")
+_FROM_ZERO = ("seed", "trials")
+_PLAIN = (*_COUNTS, *_FROM_ZERO, "preset", "minutes", "warmup", "device", "pareto", "plain")

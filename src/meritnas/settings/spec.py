@@ -102,6 +102,10 @@ class SpaceSpec(Spec):
         """Fresh shared weights, as large as this spec says."""
         return family.supernet(seed)
 
+    def small(self, family: Any) -> Any:
+        """The family with networks as small as the supernet is, for short trainings."""
+        return family
+
     def shared_weights(self, family: Any) -> int:
         """About how many weights the supernet has: at least those of the largest network."""
         found: int = family.largest()

@@ -13,7 +13,7 @@ from meritnas.settings.recipe import MOST_EPOCHS, MOST_ROWS, Schedule, TrainReci
 _BY_PRESET = "; others: by preset"
 
 MOST_TRAININGS = 1000
-"""Of seeds, of finalists, and of candidates."""
+"""Of seeds, of finalists, of candidates, and of those that are tried."""
 
 CANDIDATES = 32
 """How many are judged where nobody says otherwise."""
@@ -68,6 +68,7 @@ class Retraining:
         epochs: Passes of a network trained alone.
         seeds: How often the winner is trained from scratch, for the spread of its score.
         candidates: How many favourites are judged first; 1 leaves the choice to the strategy.
+        trials: How many of these have a short training, which helps to choose; 0 for none.
         finalists: How many of the search's favourites are trained alone.
         plain: Whether plain networks, as large as the limits allow, take part in the race.
         dropout: Share of units (or edges) left out, when trained alone.
@@ -91,6 +92,9 @@ class Retraining:
     candidates: int | None = field(
         default=None, metadata=shown(usual=str(CANDIDATES), least=1, most=MOST_TRAININGS)
     )
+    trials: int | None = field(
+        default=None, metadata=shown(usual="0", least=0, most=MOST_TRAININGS)
+    )
     finalists: int | None = field(
         default=None, metadata=shown(usual="3; images, texts: 2", least=1, most=MOST_TRAININGS)
     )
@@ -104,12 +108,16 @@ class Retraining:
     def __post_init__(self) -> None:
         check_fields(self)
         self.changed(_LENIENT)
+        if self.candidates is not None and (self.trials or 0) > self.candidates:
+            raise UsageError(
+                f"trials must be at most candidates, {self.candidates}, got {self.trials}; "
+                "give more candidates or leave them out"
+            )
 
     def changed(self, recipe: TrainRecipe) -> TrainRecipe:
         """A recipe with what is wanted otherwise."""
-        return replace(
-            recipe, **_given(self, "epochs", "seeds", "candidates", "finalists", "plain")
-        )
+        beside = ("epochs", "seeds", "candidates", "trials", "finalists", "plain")
+        return replace(recipe, **_given(self, *beside))
 
 
 def _given(settings: Training | Retraining, *others: str) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def stage_text(event: Event) -> str:
     """The stage that an event belongs to, in a word."""
     if event["kind"] == "search":
         return _PHASES.get(event["phase"], str(event["phase"]))
-    return "training"
+    return "trying" if event["kind"] == "trial" else "training"
 
 
 def detail_text(event: Event) -> str:
@@ -56,6 +56,8 @@ def detail_text(event: Event) -> str:
     if event["kind"] == "search":
         leader = f"{event.get('leader_short', event['leader'])} leads"
         return ", ".join([*_sure(event), *_costs(event), leader])
+    if event["kind"] == "trial":
+        return f"short training {event['step']} of {event['steps']}"
     return f"seed {event['seed']}, epoch {event['epoch']}"
 
 

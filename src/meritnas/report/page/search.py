@@ -18,6 +18,7 @@ from meritnas.report.page.section import Section, Table
 from meritnas.report.pareto_points import curve_metric, point_cells, score_label
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
+from meritnas.witness.trials import NAME as TRIALS
 
 SHOWN_DECISIONS = 24
 """Charts of beliefs beyond these are folded."""
@@ -121,9 +122,10 @@ def cost_section(run: RunFiles, network: RunNetwork) -> Section | None:
     last = run.events[-1]["step"]
     if seconds is not None:
         facts.append(("search", f"{duration_text(seconds)}, {1000 * seconds / last:.1f} ms a step"))
-    judging = run["architecture"].get("phase_seconds", {}).get(JUDGING)
-    if judging is not None:
-        facts.append(("of it, judging candidates", duration_text(judging)))
+    phases = run["architecture"].get("phase_seconds", {})
+    for name, text in {JUDGING: "judging candidates", TRIALS: "short trainings"}.items():
+        if name in phases:
+            facts.append((f"of it, {text}", duration_text(phases[name])))
     if "retrain" in run["timing"]:
         facts.append(("training alone", duration_text(run["timing"]["retrain"])))
     return Section(
@@ -131,7 +133,7 @@ def cost_section(run: RunFiles, network: RunNetwork) -> Section | None:
         "What it cost",
         facts=tuple(facts),
         figures=tuple(figures),
-        table=_phase_table(run.events, run["architecture"].get("phase_seconds", {})),
+        table=_phase_table(run.events, phases),
     )
 
 
