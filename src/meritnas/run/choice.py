@@ -41,9 +41,10 @@ def choose(job: Job, store: RunStore, listen: Listener, running: Search) -> None
         running.join(ranks)
         panel = make_panel(running, ground, job.bundle)
         found = search_to_its_end(running, store, listen, ground.searched_feasible, panel)
-    judging = time.perf_counter() - begun - sum(running.phase_seconds.values())
     tried = try_out(job, store, found.candidates, listen, begun)
     ending = _ending(job, store, running)
+    seconds = time.perf_counter() - begun + tried.earlier
+    judging = seconds - sum(running.phase_seconds.values()) - tried.seconds
     trying = {TRYING: tried.seconds} if tried.seconds else {}
     write_choice(
         job,
@@ -60,7 +61,7 @@ def choose(job: Job, store: RunStore, listen: Listener, running: Search) -> None
         ],
         strategy=job.settings.strategy.name,
         passes=running.probe.passes,
-        seconds=time.perf_counter() - begun + tried.earlier,
+        seconds=seconds,
         phase_seconds={**running.phase_seconds, JUDGING: judging, **trying},
         ending=ending.to_json(),
     )
