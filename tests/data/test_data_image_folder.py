@@ -190,6 +190,20 @@ def test_damaged_pictures_are_named(tmp_path: Path, content: bytes, size: int | 
         load_images(folder, size)
 
 
+def test_damaged_pictures_are_skipped_and_named_where_that_is_asked_for(tmp_path: Path) -> None:
+    folder = make_classes(tmp_path)
+    whole = load_images(folder)
+    (folder / "cat" / "bad.png").write_bytes(b"no picture at all")
+    noise = np.random.default_rng(0).integers(0, 256, (40, 40)).astype(np.uint8)
+    cut = save(folder / "dog" / "cut.png", noise)
+    cut.write_bytes(cut.read_bytes()[:-30])
+    with pytest.raises(DataError, match="--skip-bad-files leaves out all that are damaged"):
+        load_images(folder)
+    rest = load_images(folder, skip_bad_files=True)
+    assert rest.fingerprint == whole.fingerprint
+    assert "damaged pictures left out: cat/bad.png, dog/cut.png" in rest.notes
+
+
 def test_cut_off_pictures_are_named(tmp_path: Path) -> None:
     folder = make_classes(tmp_path, size=40)
     noise = np.random.default_rng(0).integers(0, 256, (40, 40)).astype(np.uint8)

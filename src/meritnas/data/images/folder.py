@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +13,7 @@ import pandas as pd
 from meritnas.data.images.image_set import ImageSet
 from meritnas.data.images.labels import LABEL
 from meritnas.data.images.official_parts import official_part, official_test
-from meritnas.data.images.picture import PICTURE_ENDINGS, Size, is_picture
+from meritnas.data.images.picture import PICTURE_ENDINGS, Size, is_picture, is_readable
 from meritnas.data.images.picture_stack import stack_pictures
 from meritnas.errors import DataError
 from meritnas.wording import listed
@@ -42,7 +42,7 @@ def holds_pictures(folder: Path) -> bool:
     return any(is_picture(path) for level in levels for path in level)
 
 
-def read_image_folder(folder: Path, size: Size | None) -> ImageSet:
+def read_image_folder(folder: Path, size: Size | None, *, skip_bad_files: bool = False) -> ImageSet:
     """Reads a folder that has a sub-folder of pictures for each class, named after the class.
 
     There may be such folders for each of `train`, `test` and `val` in it. Pictures may lie deeper
@@ -51,11 +51,14 @@ def read_image_folder(folder: Path, size: Size | None) -> ImageSet:
     Args:
         folder: The folder.
         size: Height and width of the images; None as `stack_pictures` says.
+        skip_bad_files: Whether damaged pictures are left out, with a note that names them.
 
     Raises:
         DataError: The folder has another layout, or a picture is damaged.
     """
-    classes = list(_class_folders(folder))
+    classes, damaged = list(_class_folders(folder)), list[str]()
+    if skip_bad_files:
+        classes, damaged = _whole_ones(folder, classes)
     files = [path for found in classes for path in found.pictures]
     if not files:
         raise DataError(
@@ -63,12 +66,15 @@ def read_image_folder(folder: Path, size: Size | None) -> ImageSet:
             f"there is: {listed(sorted(path.name for path in folder.iterdir())) or 'nothing'}"
         )
     names = [str(path.relative_to(folder)) for path in files]
-    images, resized = stack_pictures(files, [str(path) for path in files], size)
+    try:
+        images, resized = stack_pictures(files, [str(path) for path in files], size)
+    except DataError as error:
+        raise DataError(f"{error}; --skip-bad-files leaves out all that are damaged") from error
     labels = [found.label for found in classes for _ in found.pictures]
     test, joined = official_test(
         [found.part for found in classes], [len(found.pictures) for found in classes]
     )
-    notes = (*_left_out(folder, classes), *joined, *resized)
+    notes = (*_left_out(folder, classes), *_skipped(damaged), *joined, *resized)
     return ImageSet(images, pd.Series(labels, name=LABEL), test, tuple(names), notes)
 
 
@@ -104,6 +110,23 @@ def _class_folders(folder: Path) -> Iterator[_ClassFolder]:
             pictures = tuple(path for path in files if is_picture(path) and not _hidden(path))
             others = tuple(path for path in files if not is_picture(path) or _hidden(path))
             yield _ClassFolder(part, place.name, pictures, others)
+
+
+def _whole_ones(folder: Path, classes: list[_ClassFolder]) -> tuple[list[_ClassFolder], list[str]]:
+    """Returns classes without pictures that cannot be read, and the names of these."""
+    damaged: list[Path] = []
+    for found in classes:
+        damaged += [path for path in found.pictures if not is_readable(path)]
+    bad = set(damaged)
+    whole = [
+        replace(found, pictures=tuple(path for path in found.pictures if path not in bad))
+        for found in classes
+    ]
+    return whole, [str(path.relative_to(folder)) for path in damaged]
+
+
+def _skipped(damaged: list[str]) -> tuple[str, ...]:
+    return (f"damaged pictures left out: {listed(damaged, 8)}",) if damaged else ()
 
 
 def _parts(folder: Path) -> list[tuple[str, Path]]:

@@ -61,7 +61,11 @@ def is_image_data(data: Any) -> bool:
 
 
 def read_images(
-    data: ImageData, size: Size | None, max_unpacked_mb: int = MAX_UNPACKED_MB
+    data: ImageData,
+    size: Size | None,
+    max_unpacked_mb: int = MAX_UNPACKED_MB,
+    *,
+    skip_bad_files: bool = False,
 ) -> ImageSet:
     """Reads images of any format, with labels where there are any.
 
@@ -69,6 +73,7 @@ def read_images(
         data: What holds the images. A bundled name wins over a file of that name.
         size: Height and width of the images; None as each reader says.
         max_unpacked_mb: How many megabytes a file may unpack to.
+        skip_bad_files: Whether damaged files of a folder of pictures are left out.
 
     Raises:
         DataError: There are no images, or they cannot be read.
@@ -79,7 +84,7 @@ def read_images(
         images, digits = load_bundled_images(str(data))
         found = ImageSet(images, as_labels(digits, len(images), str(data)))
     else:
-        found = _read_path(given_path(data), size, max_unpacked_mb)
+        found = _read_path(given_path(data), size, max_unpacked_mb, skip_bad_files)
     return found if size is None else replace(found, images=with_size(found.images, size))
 
 
@@ -90,14 +95,16 @@ def _read_pair(images: np.ndarray, labels: np.ndarray) -> ImageSet:
     return ImageSet(pixels.copy(), named, notes=notes)
 
 
-def _read_path(path: Path, size: Size | None, max_unpacked_mb: int) -> ImageSet:
+def _read_path(
+    path: Path, size: Size | None, max_unpacked_mb: int, skip_bad_files: bool
+) -> ImageSet:
     if not path.exists():
         raise DataError(
             f"no file or folder {path} and no bundled images of this name;"
             f"{did_you_mean(str(path), BUNDLED_IMAGES)} bundled: {', '.join(BUNDLED_IMAGES)}"
         )
     if path.is_dir():
-        return _read_folder(path, size, max_unpacked_mb)
+        return _read_folder(path, size, max_unpacked_mb, skip_bad_files)
     name = path.name.lower()
     if name.endswith(".npz"):
         return read_image_npz(path, size, max_unpacked_mb)
@@ -115,7 +122,9 @@ def _read_path(path: Path, size: Size | None, max_unpacked_mb: int) -> ImageSet:
     )
 
 
-def _read_folder(folder: Path, size: Size | None, max_unpacked_mb: int) -> ImageSet:
+def _read_folder(
+    folder: Path, size: Size | None, max_unpacked_mb: int, skip_bad_files: bool
+) -> ImageSet:
     if has_idx_files(folder):
         return read_idx_folder(folder, max_unpacked_mb)
     if has_cifar_files(folder):
@@ -124,4 +133,4 @@ def _read_folder(folder: Path, size: Size | None, max_unpacked_mb: int) -> Image
     inside = [path for path in folder.iterdir() if path.is_dir()]
     if len(inside) == 1 and (has_idx_files(inside[0]) or has_cifar_files(inside[0])):
         raise DataError(f"{folder} holds no images itself; name the folder in it: {inside[0]}")
-    return read_image_folder(folder, size)
+    return read_image_folder(folder, size, skip_bad_files=skip_bad_files)

@@ -63,7 +63,9 @@ class ImageKind(DataKind):
         from meritnas.data.images.source import load_images
 
         # It says so if these are no images.
-        source = load_images(data, reading.image_size, reading.max_unpacked_mb)
+        source = load_images(
+            data, reading.image_size, reading.max_unpacked_mb, skip_bad_files=reading.skip_bad_files
+        )
         if target is not None:
             raise UsageError("target is for tables; images have their classes, leave it out")
         return source
@@ -79,7 +81,12 @@ class ImageKind(DataKind):
         if isinstance(data, pd.DataFrame | Mapping):
             raise UsageError(f"run {run} was made on images, not on a table; give those")
         size = kept.get("image_size")
-        return load_images(data, tuple(size) if size else None, reading.max_unpacked_mb)
+        return load_images(
+            data,
+            tuple(size) if size else None,
+            reading.max_unpacked_mb,
+            skip_bad_files=reading.skip_bad_files,
+        )
 
     def remembered(self, source: ImageSource, reading: ImageReading | None) -> dict[str, Any]:
         """The size they were brought to, however that was found."""

@@ -28,6 +28,7 @@ Size: TypeAlias = tuple[int, int]
 
 _LYING = (5, 6, 7, 8)
 """EXIF orientations that swap height and width."""
+_SMALL: Size = (8, 8)
 _WORD = 65535
 _WORD_PER_BYTE = 257
 _ALPHA_MODES = ("RGBA", "RGBa", "LA", "La", "PA")
@@ -36,6 +37,15 @@ _ALPHA_MODES = ("RGBA", "RGBa", "LA", "La", "PA")
 def is_picture(path: Path) -> bool:
     """Tells by its ending whether a file is a picture."""
     return path.suffix.lower() in PICTURE_ENDINGS
+
+
+def is_readable(path: Path) -> bool:
+    """Tells whether all of a picture can be read."""
+    try:
+        read_picture(path, str(path), _SMALL)
+    except DataError:
+        return False
+    return True
 
 
 def picture_size(file: PictureFile, name: str) -> Size:

@@ -51,6 +51,8 @@ def load_images(
     data: ImageData,
     size: int | tuple[int, int] | None = None,
     max_unpacked_mb: int = MAX_UNPACKED_MB,
+    *,
+    skip_bad_files: bool = False,
 ) -> ImageSource:
     """Loads bundled images by name, images by path, or takes a pair of arrays.
 
@@ -64,13 +66,14 @@ def load_images(
         size: Height and width, or one number for both, that all images are resized to. None for
             arrays as they are, and pictures in their most common size but at most 64 pixels.
         max_unpacked_mb: How many megabytes a file may unpack to.
+        skip_bad_files: Whether damaged files of a folder of pictures are left out.
 
     Raises:
         DataError: The images cannot be found or used.
         UsageError: The size is no size.
     """
     checked = None if size is None else checked_size(size)
-    found = read_images(data, checked, max_unpacked_mb)
+    found = read_images(data, checked, max_unpacked_mb, skip_bad_files=skip_bad_files)
     name, location = _place(data)
     if found.labels is None:
         raise DataError(
