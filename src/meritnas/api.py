@@ -89,9 +89,10 @@ def search(
         target: the column to predict; images have their classes.
         max_params: the most parameters the network may have, embeddings included.
         max_flops: the most multiply-adds a row or an image may take.
-        max_size_kb: the most kilobytes (of 1,000 bytes) its file of weights may have (tables).
-        max_latency_ms: the most milliseconds a row may take here, as the sum over layers that
-            are timed before the search (tables).
+        max_size_kb: the most kilobytes (of 1,000 bytes) its file of weights may have (tables,
+            images).
+        max_latency_ms: the most milliseconds a row may take here, as the sum over parts that
+            are timed before the search (tables, images).
         max_params_paper: the most parameters as the space's paper counts: without embeddings
             (tables), with dead operations (the space "nasbench201").
         max_flops_paper: the most multiply-adds as the space's paper counts: with dead operations

@@ -13,6 +13,7 @@ from meritnas.data.kind import DataKind, Source
 from meritnas.data.kinds import kind_named
 from meritnas.data.tables.reading import TableReading
 from meritnas.errors import DataError, UsageError
+from meritnas.families.darts.spec import Darts
 from meritnas.prepare.config import make_config
 from meritnas.prepare.preparation import prepare, prepare_again
 from meritnas.prepare.settle import settle
@@ -100,9 +101,11 @@ def test_data_must_be_what_the_run_was_made_on(tmp_path: Path) -> None:
         prepare_again(made[0], store, images())
 
 
-@pytest.mark.parametrize("limits", [Limits(max_size_kb=9.0), Limits(max_latency_ms=9.0)])
-def test_what_networks_do_not_say_cannot_be_limited(limits: Limits) -> None:
+def test_what_networks_do_not_say_cannot_be_limited() -> None:
     (settings, kind, source, outline), _ = case("images")
-    limited = replace(settings, limits=limits.by_cost())
-    with pytest.raises(UsageError, match=r"has no limit on \w+; for images limit params or flops"):
+    limits = Limits(max_params_paper=9)
+    limited = replace(settings, space=Darts(), limits=limits.by_cost())
+    with pytest.raises(
+        UsageError, match="has no limit on params-paper; for images limit params or flops or size"
+    ):
         prepare(limited, kind, source, outline)

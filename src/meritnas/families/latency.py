@@ -42,6 +42,14 @@ def microseconds(
     return {key: max(1, round(1e6 * float(np.median(times)))) for key, times in found.items()}
 
 
+def microseconds_on(
+    parts: Mapping[Key, tuple[nn.Module, Tensor]], device: str, rounds: int = _ROUNDS
+) -> dict[Key, int]:
+    """How long parts of networks take on a device, as they are once trained."""
+    moved = {key: (part.to(device).eval(), row.to(device)) for key, (part, row) in parts.items()}
+    return microseconds(moved, rounds)
+
+
 def _seconds_a_call(module: nn.Module, inputs: Tensor) -> float:
     wait = torch.cuda.synchronize if inputs.device.type == "cuda" else _no_wait
     wait()

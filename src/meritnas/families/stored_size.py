@@ -3,12 +3,49 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
 BYTES_A_WEIGHT = 4
 _ALIGNMENT = 8
+
+_MOST_BYTES = 10**12 - 1
+"""Of a file; offsets in its header have no more digits than this number."""
+
+_TEXT_A_DECISION = 24
+"""Letters of an architecture's text for each decision, at most."""
+
+
+def stored_bytes(tensors: Mapping[str, Tensor], prefix: str = "") -> int:
+    """What tensors take in a safetensors file: their bytes and their part of its header, at most.
+
+    Args:
+        tensors: by name; only names, shapes and types matter.
+        prefix: what names in the file begin with.
+    """
+    return sum(
+        tensor.numel() * tensor.element_size() + entry_bytes(prefix + name, tensor.shape)
+        for name, tensor in tensors.items()
+    )
+
+
+def entry_bytes(name: str, shape: Sequence[int]) -> int:
+    """What the header says of a tensor, at most, with the comma before the next."""
+    offsets = [_MOST_BYTES, _MOST_BYTES]
+    entry = {name: {"dtype": "F32", "shape": list(shape), "data_offsets": offsets}}
+    return len(json.dumps(entry, separators=(",", ":"))) - 1
+
+
+def file_bytes(decisions: int) -> int:
+    """What a file has beside its tensors and what its header says of them, at most.
+
+    Args:
+        decisions: of the architecture, whose text is in the file.
+    """
+    text = "x" * (_TEXT_A_DECISION * decisions)
+    header = json.dumps({"__metadata__": {"architecture": text}}, separators=(",", ":"))
+    return 8 + len(header) + _ALIGNMENT
 
 
 def header_bytes(weights: Mapping[str, Tensor], text: str) -> int:

@@ -10,24 +10,23 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
-from torch import nn
 
-from meritnas.cost.terms import CostTerms, Factor
+from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError, UsageError
-from meritnas.families.convnet import blocks
 from meritnas.families.convnet.absent_stages import UNUSED, AbsentStages
 from meritnas.families.convnet.blocks import BLOCKS
 from meritnas.families.convnet.child import ConvNetwork
+from meritnas.families.convnet.costs import Side, counted_costs
 from meritnas.families.convnet.spec import WIDTHS, Convnet
 from meritnas.families.convnet.supernet import ConvSupernet, StageOptions
 from meritnas.families.convnet.text import NO_STAGE, StagesText
+from meritnas.families.convnet.timing import timed_terms
 from meritnas.families.drawing import Drawing, Node
-from meritnas.families.family import Family, keep, seeded
+from meritnas.families.family import keep, seeded
 from meritnas.families.image_size import ImageShape, check_image
 from meritnas.families.operations import halved
 from meritnas.families.source import network_source
-from meritnas.families.stored_size import BYTES_A_WEIGHT, header_bytes
+from meritnas.families.timed import TimedFamily
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option
 from meritnas.space.rule import ABSENT
@@ -85,7 +84,7 @@ def convnet_space(
 
 
 @dataclass(frozen=True)
-class ConvnetSpace(Family):
+class ConvnetSpace(TimedFamily):
     """The family behind `convnet_space`.
 
     Images are scaled by averaging, if at all. Each stage is a number of equal blocks, the first of
@@ -97,6 +96,7 @@ class ConvnetSpace(Family):
         params: sum(p.numel()).
         flops: multiply-adds of convolutions and the linear layer for one image.
         size: bytes of the file of weights, at most.
+        latency: microseconds for one image, where `timed` has measured them.
 
     Attributes:
         classes: how many numbers come out.
@@ -104,14 +104,12 @@ class ConvnetSpace(Family):
         options: names of the options of every decision: the size of images, then for each stage how
             many blocks, which, how wide.
         unused: of each stage (block, width) where it is absent.
-        header: what a file has beside the weights; None to work it out.
     """
 
     classes: int
     image: ImageShape
     options: tuple[tuple[str, ...], ...]
     unused: tuple[tuple[str, str], ...] = ()
-    header: int | None = None
 
     def __post_init__(self) -> None:
         if not self.unused:
@@ -141,87 +139,35 @@ class ConvnetSpace(Family):
     @cached_property
     def costs(self) -> Mapping[str, CostTerms]:
         """Of each stage together with the width before it, and of the linear layer."""
-        params, flops = self._terms(), self._terms(areas=True)
-        found = {
-            "params": CostTerms(self.space.sizes, self.classes, params, "parameters"),
-            "flops": CostTerms(self.space.sizes, self.classes, flops, "multiply-adds"),
-        }
-        size = found["params"].scaled(
-            BYTES_A_WEIGHT, self.header_bytes, "KB in a safetensors file", 1000
-        )
-        return {**found, "size": size}
+        return {**counted_costs(self), **self.timed_costs}
 
-    def _terms(self, areas: bool = False) -> tuple[Factor, ...]:
-        """Factors of parameters, or of multiply-adds."""
-        factors = []
-        for stage in range(self.stages):
-            place = 1 + 3 * stage
-            depths, names, widths = self._numbers(stage)
-            befores = self._numbers(stage - 1)[2] if stage else [self.image[0]]
-            pixels = self._areas(stage) if areas else [1]
-            table = np.zeros(
-                (len(pixels), len(befores), len(depths), len(names), len(widths)), dtype=np.int64
-            )
-            for b, name in enumerate(names):
-                for w, width in enumerate(widths):
-                    rest = _block_cost(name, width, width, False, pixels, areas)
-                    for k, before in enumerate(befores):
-                        first = _block_cost(name, before, width, True, pixels, areas)
-                        for d, depth in enumerate(depths):
-                            if depth:
-                                table[:, k, d, b, w] = first + (depth - 1) * rest
-            numbers = ([0] if areas else []) + ([place - 1] if stage else [])
-            numbers += [place, place + 1, place + 2]
-            shape = [n for n, kept in zip(table.shape, (areas, stage > 0), strict=False) if kept]
-            factors.append(Factor(tuple(numbers), table.reshape(*shape, *table.shape[2:])))
-            factors.append(self._output_factor(stage))
-        return tuple(factors)
+    def timed(self, device: str = "cpu") -> ConvnetSpace:
+        """With a latency for every network."""
+        return self.with_latency(timed_terms(self, device))
 
-    def _output_factor(self, stage: int) -> Factor:
-        """Weights of the linear layer, paid for by the last stage that is there."""
-        place = 1 + 3 * stage
-        depths, _, widths = self._numbers(stage)
-        there = np.array([depth > 0 for depth in depths])
-        own = there[:, None] * np.array(widths)[None, :] * self.classes
-        if stage + 1 == self.stages:
-            return Factor((place, place + 2), own.astype(np.int64))
-        last = np.array([depth == 0 for depth in self._numbers(stage + 1)[0]])
-        table = own[:, :, None] * last[None, None, :]
-        return Factor((place, place + 2, place + 3), table.astype(np.int64))
+    def befores(self, stage: int) -> list[int]:
+        """Channels that may come into a stage."""
+        return self.numbers(stage - 1)[2] if stage else [self.image[0]]
 
-    def _numbers(self, stage: int) -> tuple[list[int], tuple[str, ...], list[int]]:
+    def numbers(self, stage: int) -> tuple[list[int], tuple[str, ...], list[int]]:
         """(depths, blocks, widths) of a stage."""
         depths, names, widths = self.options[1 + 3 * stage : 4 + 3 * stage]
         return [int(n) for n in depths], names, [int(n) for n in widths]
 
-    def _areas(self, stage: int) -> list[int]:
-        """Pixels of a stage for each size of images."""
+    def sides(self, stage: int) -> list[Side]:
+        """Height and width in a stage for each size of images."""
         found = []
         for height, width in map(_size, self.options[0]):
             for _ in range(stage):
                 height, width = halved(height), halved(width)
-            found.append(height * width)
+            found.append((height, width))
         return found
-
-    @property
-    def header_bytes(self) -> int:
-        """An upper bound for what a network's file has beside its weights."""
-        if self.header is not None:  # of the space that this one is a part of: costs are the same
-            return self.header
-        stages = [
-            (max(names, key=_parts), max(widths), max(depths))
-            for depths, names, widths in map(self._numbers, range(self.stages))
-        ]
-        with torch.device("meta"):  # only names and shapes matter
-            network = ConvNetwork(stages, self.image[0], self.image[1:], self.classes)
-        text = " ".join([self.options[0][0], *(f"{b}({w}x{d})" for b, w, d in stages)])
-        return header_bytes(network.state_dict(), text + " " * 8 * self.stages)
 
     def supernet(self, seed: int = 0) -> ConvSupernet:
         """Every block at its widest."""
         stages = []
         for stage in range(self.stages):
-            depths, names, widths = self._numbers(stage)
+            depths, names, widths = self.numbers(stage)
             stages.append(StageOptions(tuple(depths), names, tuple(widths)))
         with seeded(seed):
             return ConvSupernet(
@@ -282,7 +228,7 @@ class ConvnetSpace(Family):
 
     def _even(self, block: str) -> Iterator[Architecture]:
         for count, two in product((2, 3), (True, False)):
-            for first in self._numbers(0)[2]:
+            for first in self.numbers(0)[2]:
                 stages = [
                     f"{block}({first * 2**k}x{2 if two and k + 1 < count else 1})"
                     for k in range(count)
@@ -292,7 +238,8 @@ class ConvnetSpace(Family):
 
     def restrict(self, kept: Sequence[np.ndarray]) -> ConvnetSpace:
         """The same networks with fewer options to choose from."""
-        return replace(self, options=keep(self.options, kept), header=self.header_bytes)
+        latency = self.restricted_latency(kept)
+        return replace(self, options=keep(self.options, kept), latency=latency)
 
     @property
     def spec(self) -> Convnet:
@@ -331,22 +278,3 @@ def _tagged(name: str, special: str, tag: str) -> Option:
 def _size(text: str) -> tuple[int, int]:
     height, _, width = text.partition("x")
     return int(height), int(width)
-
-
-def _block_cost(
-    name: str, inputs: int, width: int, first: bool, pixels: Sequence[int], areas: bool
-) -> np.ndarray:
-    """Weights [1], or multiply-adds for each number of pixels."""
-    block = BLOCKS[name]
-    if not areas:
-        return np.array([blocks.parameters(block, inputs, width, first)])
-    each, fixed = blocks.multiply_adds(block, inputs, width, first)
-    return each * np.array(pixels) + fixed
-
-
-def _parts(name: str) -> int:
-    """How many tensors a block has."""
-    child: nn.Module
-    with torch.device("meta"):
-        child = ConvNetwork([(name, 8, 2)], 3, None, 2)
-    return len(child.state_dict())

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.errors import SpaceError, UsageError
@@ -29,10 +29,13 @@ from meritnas.families.darts.operations import OPERATIONS, edge_operations
 from meritnas.families.darts.spec import VARIANTS, Darts, Stem, Variant
 from meritnas.families.darts.supernet import DartsBody, MixedDartsCell
 from meritnas.families.drawing import Drawing, Node, node_name
-from meritnas.families.family import Family, keep, seeded
+from meritnas.families.family import keep, seeded
 from meritnas.families.image_size import ImageShape, check_image
+from meritnas.families.latency import microseconds_on
 from meritnas.families.operations import CHILD, NONE, SEARCHED, SKELETON, make_operation
 from meritnas.families.source import network_source
+from meritnas.families.stored_size import file_bytes, stored_bytes
+from meritnas.families.timed import TimedFamily
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option
 from meritnas.space.rule import ABSENT, PresentEdges
@@ -76,7 +79,7 @@ def darts_space(
 
 
 @dataclass(frozen=True)
-class DartsSpace(Family):
+class DartsSpace(TimedFamily):
     """The family behind `darts_space`; `options` holds the operations of every edge.
 
     In all variants but `unique` an architecture has exactly two present edges a node; `none`
@@ -86,6 +89,8 @@ class DartsSpace(Family):
     Costs, all of the child without its auxiliary head:
         params: sum(p.numel()).
         flops: multiply-adds of convolutions and the linear layer for one image.
+        size: bytes of the file of weights, at most.
+        latency: microseconds for one image, where `timed` has measured them.
     """
 
     classes: int
@@ -163,21 +168,50 @@ class DartsSpace(Family):
             bare = self._network([NONE] * len(self.options), 0.0, auxiliary=False)
         params = [np.zeros(len(row), dtype=np.int64) for row in self.options]
         flops = [np.zeros(len(row), dtype=np.int64) for row in self.options]
-        known: dict[tuple[str, int, tuple[int, int, int]], tuple[int, int]] = {}
-        for plan, start in zip(self.plans, self.starts, strict=True):
+        size = [np.zeros(len(row), dtype=np.int64) for row in self.options]
+        known: dict[_PartKey, _OperationCosts] = {}
+        for cell, (plan, start) in enumerate(zip(self.plans, self.starts, strict=True)):
             for edge in range(len(EDGES)):
                 for k, name in enumerate(self.options[start + edge]):
                     key = (name, plan.stride(edge), plan.edge_shape(edge))
                     if key not in known:
                         known[key] = _operation_costs(*key)
-                    params[start + edge][k] += known[key][0]
-                    flops[start + edge][k] += known[key][1]
+                    own, prefix = known[key], f"cells.{cell}.edges.{edge}."
+                    params[start + edge][k] += own.params
+                    flops[start + edge][k] += own.flops
+                    size[start + edge][k] += own.bytes + own.tensors * len(prefix)
         none = (None,) * (len(self.options) - 1)
         macs = multiply_adds(bare, self.image)
+        rest = file_bytes(len(self.options)) + stored_bytes(bare.state_dict())
         return {
             "params": chain_terms(parameters(bare), tuple(params), none, "parameters"),
             "flops": chain_terms(macs, tuple(flops), none, "multiply-adds"),
+            "size": chain_terms(rest, tuple(size), none, "kB as stored", 1000),
+            **self.timed_costs,
         }
+
+    def timed(self, device: str = "cpu") -> DartsSpace:
+        """With a latency for every network: of its operations, and of one without any."""
+        parts: dict[_PartKey, tuple[nn.Module, Tensor]] = {}
+        for plan, start in zip(self.plans, self.starts, strict=True):
+            for edge in range(len(EDGES)):
+                stride, shape = plan.stride(edge), plan.edge_shape(edge)
+                for name in self.options[start + edge]:
+                    if name != NONE and (name, stride, shape) not in parts:
+                        operation = make_operation(name, shape[0], stride, CHILD)
+                        parts[name, stride, shape] = operation, torch.zeros(1, *shape)
+        bare = self._network([NONE] * len(self.options), 0.0, auxiliary=False)
+        whole: _PartKey = ("", 0, self.image)
+        parts[whole] = bare, torch.zeros(1, *self.image)
+        spent = microseconds_on(parts, device)
+        rows = [np.zeros(len(row), dtype=np.int64) for row in self.options]
+        for plan, start in zip(self.plans, self.starts, strict=True):
+            for edge in range(len(EDGES)):
+                for k, name in enumerate(self.options[start + edge]):
+                    key = (name, plan.stride(edge), plan.edge_shape(edge))
+                    rows[start + edge][k] += spent.get(key, 0)
+        none = (None,) * (len(rows) - 1)
+        return self.with_latency(chain_terms(spent[whole], rows, none, "ms an image", 1000))
 
     def supernet(
         self,
@@ -310,7 +344,8 @@ class DartsSpace(Family):
 
     def restrict(self, kept: Sequence[np.ndarray]) -> DartsSpace:
         """The same network with fewer operations to choose from."""
-        return replace(self, options=keep(self.options, kept))
+        latency = self.restricted_latency(kept)
+        return replace(self, options=keep(self.options, kept), latency=latency)
 
     @property
     def spec(self) -> Darts:
@@ -375,9 +410,24 @@ def _edge_name(edge: int) -> str:
     return f"{node + 2}<-{source}"
 
 
-def _operation_costs(name: str, stride: int, shape: tuple[int, int, int]) -> tuple[int, int]:
+_PartKey = tuple[str, int, tuple[int, int, int]]
+"""An operation's name, its stride and the shape of what it reads."""
+
+
+class _OperationCosts(NamedTuple):
+    """What an operation costs; `bytes` is with names that begin with nothing."""
+
+    params: int = 0
+    flops: int = 0
+    bytes: int = 0
+    tensors: int = 0
+
+
+def _operation_costs(name: str, stride: int, shape: tuple[int, int, int]) -> _OperationCosts:
     if name == NONE:
-        return 0, 0
+        return _OperationCosts()
     with torch.device("meta"):
         operation = make_operation(name, shape[0], stride, CHILD)
-    return parameters(operation), multiply_adds(operation, shape)
+    weights = operation.state_dict()
+    macs = multiply_adds(operation, shape)
+    return _OperationCosts(parameters(operation), macs, stored_bytes(weights), len(weights))

@@ -17,8 +17,9 @@ from meritnas.errors import SpaceError, UsageError
 from meritnas.families.cell_words import short_cell, split_after
 from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.drawing import Drawing, Node, node_name
-from meritnas.families.family import Family, keep, seeded
+from meritnas.families.family import keep, seeded
 from meritnas.families.image_size import ImageShape, check_image
+from meritnas.families.latency import microseconds_on
 from meritnas.families.nasbench201.child import EDGES, STAGES, CellNetwork, skeleton
 from meritnas.families.nasbench201.spec import Nasbench201
 from meritnas.families.nasbench201.supernet import Body, MixedCell
@@ -33,6 +34,8 @@ from meritnas.families.operations import (
     make_operation,
 )
 from meritnas.families.source import network_source
+from meritnas.families.stored_size import file_bytes, stored_bytes
+from meritnas.families.timed import TimedFamily
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import ZERO, Decision, Option
 from meritnas.space.live_edges import LiveEdges, live_edges
@@ -40,7 +43,7 @@ from meritnas.space.space import Space
 from meritnas.supernet.gated import GatedSupernet
 from meritnas.supernet.mixed import Mixed
 
-_BUILT = ("params", "flops")
+_BUILT = ("params", "flops", "size", "latency")
 """The costs of the child as it is built, without dead operations."""
 
 OPERATIONS = (NONE, SKIP, "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
@@ -70,7 +73,7 @@ def nasbench201_space(
 
 
 @dataclass(frozen=True)
-class Nasbench201Space(Family):
+class Nasbench201Space(TimedFamily):
     """The family behind `nasbench201_space`; `options` holds the operations of every edge.
 
     A 3x3 convolution, three stages of equal cells with a residual block of stride 2 between them,
@@ -84,6 +87,8 @@ class Nasbench201Space(Family):
     Costs of the child as it is built, without dead operations:
         params: sum(p.numel()).
         flops: multiply-adds of convolutions and the linear layer for one image.
+        size: bytes of the file of weights, at most.
+        latency: microseconds for one image, where `timed` has measured them.
 
     Costs as the benchmark's table counts, dead operations included:
         params-paper: parameters.
@@ -153,23 +158,52 @@ class Nasbench201Space(Family):
         with torch.device("meta"):
             bare = CellNetwork([SKIP] * len(EDGES), **self._sizes())
         params = {name: 0 for names in self.options for name in names}
-        flops = dict(params)
+        flops, bytes_ = dict(params), dict(params)
         channels, (height, width) = self.channels, self.image[1:]
-        for _ in range(STAGES):
+        for stage in range(1, STAGES + 1):
             for name in params.keys() - {NONE}:
                 with torch.device("meta"):
                     operation = make_operation(name, channels, 1, CHILD)
                 params[name] += self.cells * parameters(operation)
                 flops[name] += self.cells * multiply_adds(operation, (channels, height, width))
+                bytes_[name] += sum(
+                    stored_bytes(operation.state_dict(), f"stage{stage}cell{cell}.edges.0.")
+                    for cell in range(1, self.cells + 1)
+                )
             channels, height, width = 2 * channels, halved(height), halved(width)
         found = {
             "params": self._terms(parameters(bare), params, "parameters"),
             "flops": self._terms(multiply_adds(bare, self.image), flops, "multiply-adds"),
         }
-        return found | {
+        rest = file_bytes(len(EDGES)) + stored_bytes(bare.state_dict())
+        size = self._terms(rest, bytes_, "kB as stored", 1000)
+        return {**found, "size": size, **self.timed_costs} | {
             f"{name}-paper": replace(terms, unit=f"{terms.unit} with dead operations")
             for name, terms in found.items()
         }
+
+    def timed(self, device: str = "cpu") -> Nasbench201Space:
+        """With a latency for every cell: of its operations, and of a network that skips all."""
+        shape, shapes = self.image, list[tuple[int, int, int]]()
+        shape = (self.channels, *shape[1:])
+        for _ in range(STAGES):
+            shapes.append(shape)
+            shape = (2 * shape[0], halved(shape[1]), halved(shape[2]))
+        names = {name for row in self.options for name in row} - {NONE, SKIP}
+        parts: dict[tuple[str, int], tuple[nn.Module, Tensor]] = {
+            (name, stage): (make_operation(name, own[0], 1, CHILD), torch.zeros(1, *own))
+            for name in sorted(names)
+            for stage, own in enumerate(shapes)
+        }
+        bare = CellNetwork([SKIP] * len(EDGES), **self._sizes())
+        parts["", 0] = bare, torch.zeros(1, *self.image)
+        spent = microseconds_on(parts, device)
+        each = {
+            name: self.cells * sum(spent.get((name, stage), 0) for stage in range(STAGES))
+            for row in self.options
+            for name in row
+        }
+        return self.with_latency(self._terms(spent["", 0], each, "ms an image", 1000))
 
     def cost(self, architecture: Architecture | str, name: str = "params") -> int:
         """What an architecture costs; dead operations nothing, but for the benchmark's counts."""
@@ -192,9 +226,11 @@ class Nasbench201Space(Family):
             return self.useful.within(limits)
         return super().within(limits)
 
-    def _terms(self, constant: int, each: Mapping[str, int], unit: str) -> CostTerms:
+    def _terms(
+        self, constant: int, each: Mapping[str, int], unit: str, a_unit: int = 1
+    ) -> CostTerms:
         single = tuple(np.array([each[name] for name in names]) for names in self.options)
-        return chain_terms(constant, single, (None,) * (len(single) - 1), unit)
+        return chain_terms(constant, single, (None,) * (len(single) - 1), unit, a_unit)
 
     def supernet(
         self,
@@ -314,7 +350,8 @@ class Nasbench201Space(Family):
 
     def restrict(self, kept: Sequence[np.ndarray]) -> Nasbench201Space:
         """The same network with fewer operations to choose from."""
-        return replace(self, options=keep(self.options, kept))
+        latency = self.restricted_latency(kept)
+        return replace(self, options=keep(self.options, kept), latency=latency)
 
     @property
     def spec(self) -> Nasbench201:

@@ -16,7 +16,7 @@ from torch import nn
 from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.data.columns.inputs import TableInputs, as_table_inputs
 from meritnas.errors import SpaceError
-from meritnas.families.family import Absence, Family, keep, seeded
+from meritnas.families.family import Absence, keep, seeded
 from meritnas.families.latency import microseconds
 from meritnas.families.source import network_source
 from meritnas.families.stored_size import BYTES_A_WEIGHT, header_bytes
@@ -24,6 +24,7 @@ from meritnas.families.tabular.child import EmbeddingNetwork, LayerNetwork, laye
 from meritnas.families.tabular.dropout import PooledDropout
 from meritnas.families.tabular.spec import Tabular
 from meritnas.families.tabular.supernet import TabularSupernet, embed_table
+from meritnas.families.timed import TimedFamily
 from meritnas.families.widths import PAPER_WIDTHS, layer_widths
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option
@@ -53,7 +54,7 @@ def tabular_space(
 
 
 @dataclass(frozen=True)
-class TabularSpace(Family):
+class TabularSpace(TimedFamily):
     """The family behind `tabular_space`; `widths` holds the options of every layer.
 
     Costs, all of the child:
@@ -67,7 +68,6 @@ class TabularSpace(Family):
     inputs: TableInputs
     outputs: int
     widths: tuple[tuple[int, ...], ...]
-    latency: CostTerms | None = field(default=None, compare=False)
     header: int | None = field(default=None, compare=False, repr=False)
 
     @cached_property
@@ -85,20 +85,13 @@ class TabularSpace(Family):
     def costs(self) -> Mapping[str, CostTerms]:
         """Products of neighbouring widths, summed."""
         params = self._terms(self.inputs.embedding_params, bias=True, unit="parameters")
-        costs = {
+        return {
             "params": params,
             "params-paper": self._terms(0, bias=True, unit="parameters without embeddings"),
             "flops": self._terms(0, bias=False, unit="multiply-adds"),
             "size": params.scaled(BYTES_A_WEIGHT, self.header_bytes, "kB as stored", 1000),
+            **self.timed_costs,
         }
-        if self.latency is not None:
-            costs["latency"] = self.latency
-        return costs
-
-    @property
-    def limitable(self) -> tuple[str, ...]:
-        """Latency too, which is timed only where it is limited."""
-        return tuple(dict.fromkeys((*self.costs, "latency")))
 
     @property
     def header_bytes(self) -> int:
@@ -149,10 +142,6 @@ class TabularSpace(Family):
         terms = chain_terms(spent.get((), 0), tuple(single), pair, "ms a row", 1000)
         return replace(self, latency=terms)
 
-    def with_latency(self, latency: CostTerms) -> TabularSpace:
-        """The same space with latencies measured earlier."""
-        return replace(self, latency=latency)
-
     def _terms(self, constant: int, *, bias: bool, unit: str) -> CostTerms:
         own = 1 if bias else 0
         rows = [np.array(widths, dtype=np.int64) for widths in self.widths]
@@ -192,7 +181,7 @@ class TabularSpace(Family):
     def restrict(self, kept: Sequence[np.ndarray]) -> TabularSpace:
         """The same network with fewer widths to choose from."""
         widths = keep(self.widths, kept)
-        latency = self.latency.restrict(kept) if self.latency else None
+        latency = self.restricted_latency(kept)
         return replace(self, widths=widths, latency=latency, header=self.header_bytes)
 
     @property
