@@ -154,6 +154,7 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
         "retrain_epochs": 2,
         "retrain_seeds": 2,
         "candidates": 32,
+        "trials": 0,
         "finalists": 2,
         "seed": 5,
         "device": "cpu",

@@ -60,9 +60,17 @@ def test_candidates_are_shown_with_what_witnesses_said(copy: Path, meritnas: Com
     best = json.loads((copy / "architecture.json").read_text())["candidates"][0]
     shown = meritnas("show", copy).out
     table = shown[shown.index("candidates") :]
-    assert "one-shot loss" in table
+    assert "one-shot" in table
     assert best["architecture"] in table
     assert f"{best['said']['size']:,.0f}" in table
+    kept = json.loads((copy / "architecture.json").read_text())["candidates"]
+    more = {"patterns": 205.5, "gradients": -1.3125, "trials": 1.4864, "a-witness-with-a-name": 1.0}
+    many = [{**each, "said": {**each["said"], "beliefs": -9.5, **more}} for each in kept]
+    change(copy / "architecture.json", candidates=many)
+    narrow = meritnas("show", copy).out
+    assert "7.5e-05" in narrow
+    assert "in a wider terminal, and on the page: a-witness-with-a-name" in narrow
+    assert max(map(len, narrow.splitlines())) <= 80
     change(copy / "architecture.json", candidates=[3])
     damaged = meritnas("show", copy)
     assert damaged.code == 0

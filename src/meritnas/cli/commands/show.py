@@ -31,7 +31,7 @@ def show(run: opt.ShownRun) -> None:
         except _DAMAGED as error:
             say(f"note: costs and scores could not be read ({error!r}) and were left out")
         try:
-            candidates = candidates_table(files)
+            candidates = candidates_table(files, console.width)
             if candidates is not None:
                 console.print(candidates)
         except _DAMAGED as error:
