@@ -69,7 +69,7 @@ def test_candidates_are_shown_with_what_witnesses_said(copy: Path, meritnas: Com
     change(copy / "architecture.json", candidates=many)
     narrow = meritnas("show", copy).out
     assert "7.5e-05" in narrow
-    assert "in a wider terminal, and on the page: a-witness-with-a-name" in narrow
+    assert "in a wider terminal, and on the page: trials, a-witness-with-a-name" in narrow
     assert max(map(len, narrow.splitlines())) <= 80
     change(copy / "architecture.json", candidates=[3])
     damaged = meritnas("show", copy)
