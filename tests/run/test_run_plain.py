@@ -189,6 +189,27 @@ def test_a_space_that_is_given_as_a_family_may_have_plain_networks_beside_it(
     assert result.space.cost(result.architecture) == result.summary["params"]
 
 
+def test_where_no_plain_network_can_take_part_the_run_says_so(tmp_path: Path) -> None:
+    images = np.random.default_rng(0).integers(0, 255, (60, 8, 8), dtype=np.uint8)
+    small = {"channels": 4, "cells": 1, "supernet_channels": 4, "supernet_cells": 1}
+    quick = {"epochs": 1, "retrain_epochs": 1, "threads": 1, "finalists": 1, "candidates": 2}
+    cells = {**small, **quick, "space": "nasbench201", "max_params_paper": 30_000}
+    result = search((images, np.arange(60) % 2), out=tmp_path / "cells", **cells, plain=True)
+    why = "no plain network takes part in the race: the limit on params-paper cannot be counted"
+    assert [note for note in result.summary["notes"] if "plain" in note] == [f"{why} for them"]
+    assert "plain" not in result.summary
+    table = {**quick, "layers": 2, "widths": ((2, 8), (4, 16))}
+    result = search("wine", out=tmp_path / "table", **table, plain=True)
+    why = "no plain network takes part in the race: this space has none"
+    assert [note for note in result.summary["notes"] if "plain" in note] == [why]
+    table["widths"], table["max_params"] = ((3, 8), (2, 8)), 200
+    result = search("wine", out=tmp_path / "narrow", **table, plain=True)
+    why = "no plain network takes part in the race: none keeps the limits"
+    assert [note for note in result.summary["notes"] if "plain" in note] == [why]
+    result = search("wine", out=tmp_path / "without", **table)
+    assert not any("plain" in note for note in result.summary["notes"])
+
+
 def test_comparisons_and_given_networks_have_none_unless_asked(tmp_path: Path) -> None:
     common = {"run": RunOptions(threads=1), "retraining": Retraining(epochs=1, seeds=1)}
     given = meritnas.train("wine", architecture="8-8", out=tmp_path / "given", **common)

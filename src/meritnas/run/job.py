@@ -170,7 +170,7 @@ class Job:
         unknown = [name for name in limits if name not in family.plain_costs]
         why = "none keeps the limits"
         if unknown:
-            why = f"their {listed(unknown)} cannot be counted, which is limited"
+            why = f"the limit on {listed(unknown)} cannot be counted for them"
         elif not limits:
             why = "this space has none"
         return f"no plain network takes part in the race: {why}"
