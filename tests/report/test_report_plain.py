@@ -74,4 +74,4 @@ def test_nobody_is_sent_to_explain_what_cannot_be_explained(late: Path) -> None:
     assert "raced beside what was found" in section(page, "credit")
     assert "<code" not in section(page, "credit")
     assert "--modalities" in section(page, "modalities")
-    assert "network 2" in section(page, "network")
+    assert "hidden 2" in section(page, "network")

@@ -229,14 +229,19 @@ class PlainFusion(Family):
             name = f"{self.layout.names[one.modality]}.{one.place}"
             read.setdefault(one.modality, []).append((name, ""))
         every = [pair for own in read.values() for pair in own]
-        names, hidden = tuple(name for name, _ in every), f"linear, {width} wide"
+        names = tuple(name for name, _ in every)
         if way == CONCATENATION:
-            nodes = [Node("hidden", tuple(every), f"concatenation, {hidden}")]
-            nodes.append(Node("output", (("hidden", "linear"),)))
-            return (Drawing("features, a hidden layer, output", names, tuple(nodes)),)
-        nodes = [Node(f"network {n}", tuple(own), hidden) for n, own in enumerate(read.values(), 1)]
+            nodes = [
+                Node("joined", tuple(every), "concatenation"),
+                Node("hidden", (("joined", "linear"),)),
+                Node("output", (("hidden", "linear"),)),
+            ]
+            return (Drawing(f"features, {width} hidden units, output", names, tuple(nodes)),)
+        pairs = enumerate(read.values(), start=1)
+        nodes = [Node(f"hidden {number}", tuple(own), "linear") for number, own in pairs]
         nodes.append(Node("output", tuple((node.name, "linear") for node in nodes), "mean"))
-        return (Drawing("features, a network for each modality, output", names, tuple(nodes)),)
+        title = f"features, {width} hidden units for each modality, output"
+        return (Drawing(title, names, tuple(nodes)),)
 
     def source(self, architecture: Architecture | str) -> str:
         """The network and what reads a row."""
