@@ -19,7 +19,8 @@ from meritnas.store.run_store import RunStore
 Command = Callable[..., Outcome]
 
 SMALL = ["--target", "label", "--space", "fusion", "--channels", "6", "--length", "2"]
-TINY = [*SMALL, "--epochs", "4", "--retrain-epochs", "2", "--finalists", "1"]
+SHORT = ["--retrain-epochs", "2", "--finalists", "1", "--no-plain"]
+TINY = [*SMALL, "--epochs", "4", *SHORT]
 BOTH = "cell1(picture.1, sound.0): step1 = concat(x, y) + cell2(cell1, noise.0): step1 = sum(x, y)"
 """A network that reads both halves of the class."""
 
@@ -81,7 +82,7 @@ def test_networks_read_every_modality_unless_told_otherwise(meritnas: Command) -
     names = ["a", "b", "c", "d", "e"]
     arrays = {name: rng.normal(size=(60, 2)) + label[:, None] for name in names}
     np.savez("five.npz", **arrays, label=label)
-    quick = ["--strategy", "random", "--epochs", "1", "--retrain-epochs", "1", "--finalists", "1"]
+    quick = ["--strategy", "random", "--epochs", "1", *SHORT]
     outcome = meritnas("search", "five.npz", *SMALL, *quick, "--json", "--quiet", "--out", "run")
     assert outcome.code == 0, outcome.err
     text = json.loads(outcome.out)["architecture"]

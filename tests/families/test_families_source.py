@@ -13,7 +13,8 @@ from meritnas.families.source import network_source
 CHILDREN = (
     *("operations", "drop_path", "tabular.child", "tabular.embed", "tabular.dropout"),
     *("nasbench201.child", "darts.child", "recurrent.child", "recurrent.cell", "fusion.child"),
-    *("fusion.convolutions", "fusion.operations", "fusion.sparse_coding"),
+    *("fusion.convolutions", "fusion.operations", "fusion.plain_child", "fusion.reader"),
+    *("fusion.sparse_coding",),
 )
 CHECKS = {"meritnas.errors", "meritnas.wording"}
 

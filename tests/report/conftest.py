@@ -38,7 +38,8 @@ def fusion(tmp_path_factory: pytest.TempPathFactory) -> Path:
     views = {name: rng.normal(size=(80, 4)).astype(np.float32) for name in ("left", "right")}
     np.savez(folder / "views.npz", **views, label=np.arange(80) % 2)
     own = ["--target", "label", "--space", "fusion", "--channels", "4", "--length", "2"]
-    run("search", folder / "views.npz", *own, *SHORT, "--quiet", "--out", folder / "run")
+    own += [*SHORT, "--no-plain", "--quiet"]
+    run("search", folder / "views.npz", *own, "--out", folder / "run")
     run("explain", folder / "run", "--modalities", "--json")
     return folder / "run"
 

@@ -99,6 +99,63 @@ def test_a_plain_network_beside_cells_can_be_used_as_any_other(
         result.explain()
 
 
+def views(rows: int = 60) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    label = np.arange(rows) % 3
+    return {
+        "left": rng.normal(size=(rows, 4)) + 2 * (label == 1)[:, None],
+        "picture": rng.random((rows, 6, 6)) + (label == 2)[:, None, None],
+        "label": label,
+    }
+
+
+FUSED: dict[str, Any] = {
+    **{"space": "fusion", "channels": 4, "length": 2, "cells": 2, "epochs": 1, "threads": 1},
+    **{"retrain_epochs": 2, "retrain_seeds": 1, "finalists": 1, "plain": True},
+}
+
+
+@pytest.mark.parametrize("favoured", ["Concatenation", "LateAveraging", "FusionNetwork"])
+def test_modalities_race_with_concatenation_and_late_averaging(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, favoured: str
+) -> None:
+    loss_on = train.loss_on
+
+    def rigged(module: Any, *given: Any) -> float:
+        return loss_on(module, *given) - (100.0 if type(module).__name__ == favoured else 0.0)
+
+    monkeypatch.setattr(train, "loss_on", rigged)
+    data = views()
+    limit = 8_000
+    result = search(data, "label", out=tmp_path / "run", **FUSED, max_params=limit)
+    trained = {one["architecture"] for one in results_of(result.run)}
+    plain = result.summary["plain"]
+    joined, late = plain["all"]
+    assert joined.startswith("concatenation(")
+    assert late.startswith("late-averaging(")
+    assert trained > {joined, late}
+    winner = {"Concatenation": joined, "LateAveraging": late}.get(favoured)
+    assert plain["won"] == (winner is not None)
+    if winner is None:
+        assert str(result.architecture).startswith("cell1(")
+        return
+    assert str(result.architecture) == winner
+    way, width = winner.rstrip(")").split("(")
+    wider = result.space.cost(f"{way}({int(width) + 1})")
+    assert result.summary["params"] <= limit < wider
+    assert result.summary["params"] == sum(p.numel() for p in result.module.parameters())
+    again = meritnas.load_predictor(result.run)
+    few = {name: values[:7] for name, values in data.items() if name != "label"}
+    answers = again.predict(few)
+    for form in ("python", "onnx", "torch-export"):
+        meritnas.export(result.run, form, tmp_path / form)
+    np.testing.assert_array_equal(answers, result.predict(few))
+    with pytest.raises(UsageError, match="--modalities says what each modality is worth"):
+        result.explain()
+    explained = meritnas.explain_modalities(result.run, data=data)
+    assert [row["modality"] for row in explained.use.rows()] == ["left", "picture"]
+
+
 def test_cells_with_an_auxiliary_head_race_with_plain_networks_that_have_none(
     tmp_path: Path,
 ) -> None:
@@ -130,6 +187,27 @@ def test_a_space_that_is_given_as_a_family_may_have_plain_networks_beside_it(
     )
     assert result.summary["plain"]
     assert result.space.cost(result.architecture) == result.summary["params"]
+
+
+def test_where_no_plain_network_can_take_part_the_run_says_so(tmp_path: Path) -> None:
+    images = np.random.default_rng(0).integers(0, 255, (60, 8, 8), dtype=np.uint8)
+    small = {"channels": 4, "cells": 1, "supernet_channels": 4, "supernet_cells": 1}
+    quick = {"epochs": 1, "retrain_epochs": 1, "threads": 1, "finalists": 1, "candidates": 2}
+    cells = {**small, **quick, "space": "nasbench201", "max_params_paper": 30_000}
+    result = search((images, np.arange(60) % 2), out=tmp_path / "cells", **cells, plain=True)
+    why = "no plain network takes part in the race: the limit on params-paper cannot be counted"
+    assert [note for note in result.summary["notes"] if "plain" in note] == [f"{why} for them"]
+    assert "plain" not in result.summary
+    table = {**quick, "layers": 2, "widths": ((2, 8), (4, 16))}
+    result = search("wine", out=tmp_path / "table", **table, plain=True)
+    why = "no plain network takes part in the race: this space has none"
+    assert [note for note in result.summary["notes"] if "plain" in note] == [why]
+    table["widths"], table["max_params"] = ((3, 8), (2, 8)), 200
+    result = search("wine", out=tmp_path / "narrow", **table, plain=True)
+    why = "no plain network takes part in the race: none keeps the limits"
+    assert [note for note in result.summary["notes"] if "plain" in note] == [why]
+    result = search("wine", out=tmp_path / "without", **table)
+    assert not any("plain" in note for note in result.summary["notes"])
 
 
 def test_comparisons_and_given_networks_have_none_unless_asked(tmp_path: Path) -> None:

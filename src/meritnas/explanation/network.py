@@ -183,10 +183,11 @@ def explain_search(
         interactions: whether pairs are looked at, too, where the package shapiq is installed.
     """
     family, space = ground.searched, ground.searched.space
-    if ground.family.of(text) is not ground.family.asked:
+    own = ground.family.of(text)
+    if own is not ground.family.asked:
         raise UsageError(
             f"{text} is a plain network that raced beside what was found, so the search's shared "
-            "weights know nothing of its parts; search with --space convnet to have them explained"
+            f"weights know nothing of its parts; {own.explained}"
         )
     picks = space.picks(ground.family.pruned(text))
     absence = family.absence

@@ -107,6 +107,14 @@ class Family(ABC):
     has_plain: ClassVar[bool] = False
     """Whether some of its networks are plain ones."""
 
+    explained: ClassVar[str] = "--no-plain leaves such networks out"
+    """What a user can do to learn about a network of it that raced beside what was searched."""
+
+    @property
+    def plain_costs(self) -> Mapping[str, CostTerms]:
+        """The costs that are known of its plain networks."""
+        return self.costs
+
     def plain(self, limits: Mapping[str, int]) -> tuple[Architecture, ...]:
         """Networks that one would build without a search, as large as these limits allow.
 

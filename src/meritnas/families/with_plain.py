@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from torch import Tensor, nn
@@ -52,9 +52,16 @@ class WithPlain(Family):
         """What is searched."""
         return self.own
 
+    has_plain: ClassVar[bool] = True
+
+    @property
+    def plain_costs(self) -> Mapping[str, CostTerms]:
+        """Of the other's architectures."""
+        return self.other.costs
+
     def plain(self, limits: Mapping[str, int]) -> tuple[Architecture, ...]:
         """Those of the other family that keep the same limits; none where it cannot count them."""
-        return self.other.plain(limits) if limits.keys() <= self.other.costs.keys() else ()
+        return self.other.plain(limits) if limits.keys() <= self.plain_costs.keys() else ()
 
     @property
     def space(self) -> Space:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from meritnas.data.kind import Encoder
@@ -9,8 +10,19 @@ from meritnas.data.task import Task
 from meritnas.errors import UsageError, told
 from meritnas.families.convnet.spec import Convnet
 from meritnas.families.family import Family
+from meritnas.families.fusion.backbone import Backbone
+from meritnas.families.fusion.family import FusionSpace
+from meritnas.families.fusion.plain import PlainFusion, plain_fusion
+from meritnas.families.fusion.plain_child import Answers
+from meritnas.families.fusion.spec import CONV
 from meritnas.families.with_plain import WithPlain
 from meritnas.settings.settings import SearchSettings
+
+_ANSWERS: Mapping[str, Answers] = {
+    **{"multiclass": "classes", "binary": "labels", "multilabel": "labels"},
+    "regression": "numbers",
+}
+"""What the outputs of a network are, by the kind of task."""
 
 
 def make_family(settings: SearchSettings, encoder: Encoder, task: Task) -> Family:
@@ -26,6 +38,24 @@ def make_family(settings: SearchSettings, encoder: Encoder, task: Task) -> Famil
 
 def with_plain(family: Family, encoder: Encoder, task: Task) -> Family:
     """The family with plain networks beside it, where it has none of its own for such data."""
-    if encoder.kind != "images" or family.has_plain:
+    if family.has_plain:
         return family
-    return WithPlain(family, Convnet().build(encoder.inputs, task.outputs, {}))
+    if encoder.kind == "images":
+        return WithPlain(family, Convnet().build(encoder.inputs, task.outputs, {}))
+    if encoder.kind == "modalities":
+        return WithPlain(family, _plain_fusion(family, encoder, task))
+    return family
+
+
+def _plain_fusion(family: Family, encoder: Encoder, task: Task) -> PlainFusion:
+    """Plain networks with the family's backbones; without limits, as large as its largest."""
+    backbones: dict[str, str | Backbone] = dict.fromkeys(encoder.inputs.pictures, CONV)
+    if isinstance(family, FusionSpace):
+        backbones = family.named_backbones
+    return plain_fusion(
+        encoder.inputs.modalities,
+        task.outputs,
+        _ANSWERS[task.kind],
+        backbones,
+        family.largest() or None,
+    )

@@ -30,6 +30,7 @@ from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_store import RunStore
 from meritnas.training.race import Race
 from meritnas.training.threads import limited_threads
+from meritnas.wording import listed
 
 _OF_CLASSES = ("binary", "multiclass", "language")
 
@@ -97,7 +98,7 @@ class Job:
     @property
     def notes(self) -> list[str]:
         """What a user should know about the data and the limits, a sentence each."""
-        chosen = (self.prepared.encoding.note, self.ground.feasible.note)
+        chosen = (self.prepared.encoding.note, self.ground.feasible.note, self._no_plain)
         found = (*self.prepared.notes, *self.bundle.encoder.warnings, *chosen)
         return [note for note in found if note]
 
@@ -159,6 +160,20 @@ class Job:
         if not self.settings.plain:
             return ()
         return tuple(one.text for one in self.ground.family.plain(self.settings.limits))
+
+    @property
+    def _no_plain(self) -> str:
+        """Why no plain network takes part, where some could; empty where one does."""
+        family, limits = self.ground.family, self.settings.limits
+        if not self.settings.plain or not family.has_plain or self.plain:
+            return ""
+        unknown = [name for name in limits if name not in family.plain_costs]
+        why = "none keeps the limits"
+        if unknown:
+            why = f"the limit on {listed(unknown)} cannot be counted for them"
+        elif not limits:
+            why = "this space has none"
+        return f"no plain network takes part in the race: {why}"
 
     def race(
         self, finalists: tuple[str, ...], seeds: int, epochs: int, beside: tuple[str, ...] = ()

@@ -122,6 +122,7 @@ def _plain(job: Job, trained: Retrained, ranked: Sequence[str]) -> dict[str, Any
             "test": best["test"],
             "found_valid_loss": found["valid_loss"],
             "won": trained.architecture in beside,
+            "all": list(job.plain),
         }
     }
 

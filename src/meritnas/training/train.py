@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -29,6 +29,15 @@ class HasAuxiliaryHead(Protocol):
 
     def both(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """The outputs [n, outputs], and those of the auxiliary head [n, outputs]."""
+        ...
+
+
+@runtime_checkable
+class LearnsInParts(Protocol):
+    """A network whose parts each give the answer, and learn it each by a loss of its own."""
+
+    def outputs_of_each(self, inputs: Tensor) -> Sequence[Tensor]:
+        """The outputs [n, outputs] of each part."""
         ...
 
 
@@ -137,19 +146,38 @@ def train_child(
 def _step_losses(
     module: nn.Module, batch: Batch, loss: Loss, recipe: TrainRecipe
 ) -> tuple[Tensor, Tensor]:
-    """A batch's loss, and what is minimised: smoothed, with the auxiliary head's, or the same."""
+    """A batch's loss, and what is minimised: smoothed, with the auxiliary head's, or the same.
+
+    Of a network that learns in parts, the mean of their losses, and the sum of what each minimises:
+    gradients are those that the parts would have alone (only clipping looks at all together).
+    """
+    if isinstance(module, LearnsInParts):
+        found = [
+            _losses(outputs, batch, loss, recipe)
+            for outputs in module.outputs_of_each(batch.inputs)
+        ]
+        values, minimised_each = zip(*found, strict=True)
+        return torch.stack(values).mean(), torch.stack(minimised_each).sum()
     helping: Tensor | None = None
     if recipe.auxiliary:
         assert isinstance(module, HasAuxiliaryHead)
         outputs, helping = module.both(batch.inputs)
     else:
         outputs = _outputs(module, batch)
-    value = minimised = loss(outputs, batch.target, batch.weights)
-    if recipe.smoothing:
-        minimised = value + recipe.smoothing * (_loss_of_all(outputs, batch.weights) - value)
+    value, minimised = _losses(outputs, batch, loss, recipe)
     if helping is not None:
         minimised = minimised + recipe.auxiliary * loss(helping, batch.target, batch.weights)
     return value, minimised
+
+
+def _losses(
+    outputs: Tensor, batch: Batch, loss: Loss, recipe: TrainRecipe
+) -> tuple[Tensor, Tensor]:
+    """The loss of a batch's outputs, and the same with smoothed targets."""
+    value = loss(outputs, batch.target, batch.weights)
+    if not recipe.smoothing:
+        return value, value
+    return value, value + recipe.smoothing * (_loss_of_all(outputs, batch.weights) - value)
 
 
 def _loss_of_all(outputs: Tensor, weights: Tensor | None) -> Tensor:

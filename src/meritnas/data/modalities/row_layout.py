@@ -52,6 +52,13 @@ class RowLayout:
         """The column that says whether a sample has a modality."""
         return self._starts[number]
 
+    @property
+    def columns(self) -> list[tuple[int, list[Shape]]]:
+        """Of each modality the column that says whether it is there, and what follows."""
+        return [
+            (self.flag(number), list(shapes)) for number, (_, shapes) in enumerate(self.modalities)
+        ]
+
     def values(self, number: int) -> slice:
         """The columns with the numbers of a modality."""
         return slice(self._starts[number] + 1, self._starts[number + 1])

@@ -212,6 +212,7 @@ class ConvnetSpace(TimedFamily):
         }
 
     has_plain: ClassVar[bool] = True
+    explained: ClassVar[str] = "search with --space convnet to have them explained"
 
     def plain(self, limits: Mapping[str, int]) -> tuple[Architecture, ...]:
         """The largest plain and the largest residual network with 3x3 convolutions.

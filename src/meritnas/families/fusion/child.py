@@ -9,11 +9,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from meritnas.families.fusion.convolutions import Convolutions
 from meritnas.families.fusion.operations import make_fusion
+from meritnas.families.fusion.reader import ModalityReader, Shape, make_backbones
 from meritnas.families.operations import CHILD, Norms
-
-Shape = tuple[int, ...]
 
 
 class Feature(NamedTuple):
@@ -68,24 +66,7 @@ def grid(length: int) -> tuple[int, int]:
     return side, length // side
 
 
-_BACKBONES: Mapping[str, Callable[[Shape, Norms], nn.Module]] = {
-    "conv": Convolutions,
-}
-
-
-def make_backbones(
-    backbones: Mapping[int, str | Callable[[], nn.Module]],
-    modalities: Sequence[tuple[int, Sequence[Shape]]],
-    norms: Norms,
-) -> dict[int, nn.Module]:
-    """Fresh networks that read a modality first, by its number."""
-    return {
-        number: _BACKBONES[own](modalities[number][1][0], norms) if isinstance(own, str) else own()
-        for number, own in backbones.items()
-    }
-
-
-class FeatureReader(nn.Module):
+class FeatureReader(ModalityReader):
     """Rows of inputs -> the features that cells read, each [n, channels, length].
 
     What a sample lacks is exact zeros, whatever its columns hold.
@@ -111,10 +92,8 @@ class FeatureReader(nn.Module):
         norms: Norms,
         dropout: float,
     ) -> None:
-        super().__init__()
-        self._modalities = tuple(modalities)
+        super().__init__(modalities, backbones)
         self._features = tuple(features)
-        self.backbones = nn.ModuleDict({str(i): network for i, network in backbones.items()})
         self.reshapes = nn.ModuleList(
             Reshape(feature.shape, channels, length, norms, dropout) for feature in features
         )
@@ -129,25 +108,10 @@ class FeatureReader(nn.Module):
             for k, feature in enumerate(self._features)
         ]
 
-    def parts(self, rows: Tensor, modality: int) -> list[Tensor]:
-        """The features of a modality as they come in or from its backbone."""
-        flag, shapes = self._modalities[modality]
-        own, start = [], flag + 1
-        for shape in shapes:
-            end = start + math.prod(shape)
-            feature = rows[:, start:end].reshape(-1, *shape)
-            there = rows[:, flag].reshape(-1, *(1,) * len(shape)) > 0
-            own.append(feature.where(there, 0))
-            start = end
-        if str(modality) not in self.backbones:
-            return own
-        found = self.backbones[str(modality)](*own)
-        return [found] if isinstance(found, Tensor) else list(found)
-
     def reshaped(self, rows: Tensor, number: int, part: Tensor) -> Tensor:
         """A feature as cells read it, from one of its modality's `parts`."""
-        flag, _ = self._modalities[self._features[number].modality]
-        found: Tensor = self.reshapes[number](part) * (rows[:, flag] > 0)[:, None, None]
+        there = self.there(rows, self._features[number].modality)
+        found: Tensor = self.reshapes[number](part) * there[:, None, None]
         return found
 
 

@@ -27,9 +27,15 @@ from meritnas.families.fusion.arguments import (
     read_features,
 )
 from meritnas.families.fusion.backbone import Backbone, stand_ins
-from meritnas.families.fusion.child import CellParts, Feature, FusionNetwork, make_backbones
+from meritnas.families.fusion.child import CellParts, Feature, FusionNetwork
 from meritnas.families.fusion.operations import make_fusion
-from meritnas.families.fusion.shown import drawn, fusion_source, short_network
+from meritnas.families.fusion.reader import make_backbones
+from meritnas.families.fusion.shown import (
+    check_source,
+    drawn,
+    fusion_source,
+    short_network,
+)
 from meritnas.families.fusion.spec import Fusion, Operations
 from meritnas.families.fusion.supernet import FusionBody, MixedFusionCell, RememberingReader
 from meritnas.families.fusion.text import (
@@ -315,7 +321,7 @@ class FusionSpace(Family):
     def _sizes(self, names: Sequence[str]) -> dict[str, Any]:
         """What the network with these options is made with."""
         return {
-            "modalities": self._columns,
+            "modalities": self.layout.columns,
             "features": [tuple(feature) for feature in self.features],
             "cells": chosen_cells(self.plans, names),
             "channels": self.channels,
@@ -325,18 +331,10 @@ class FusionSpace(Family):
             "sparsity": (self.l1, self.l2, self.kernel),
         }
 
-    @property
-    def _columns(self) -> list[tuple[int, list[Shape]]]:
-        """Of each modality the column that says whether it is there, and what follows."""
-        return [
-            (self.layout.flag(number), list(shapes))
-            for number, (_, shapes) in enumerate(self.layout.modalities)
-        ]
-
     def _reader(self, norms: Norms, dropout: float) -> RememberingReader:
-        networks = make_backbones(dict(self.backbones), self._columns, norms)
+        networks = make_backbones(dict(self.backbones), self.layout.columns, norms)
         sizes = (self.channels, self.length, norms, dropout)
-        return RememberingReader(self._columns, self.features, networks, *sizes)
+        return RememberingReader(self.layout.columns, self.features, networks, *sizes)
 
     def _operation(self, name: str, norms: Norms, dropout: float) -> nn.Module:
         return make_fusion(
@@ -346,6 +344,11 @@ class FusionSpace(Family):
     def restrict(self, kept: Sequence[np.ndarray]) -> FusionSpace:
         """The same network with fewer inputs and operations to choose from."""
         return replace(self, options=keep(self.options, kept))
+
+    @property
+    def named_backbones(self) -> dict[str, str | Backbone]:
+        """By the name of the modality that they read."""
+        return {self.layout.names[number]: own for number, own in self.backbones}
 
     @property
     def spec(self) -> Fusion:
@@ -363,7 +366,7 @@ class FusionSpace(Family):
             unimodal_only=self.unimodal_only,
             new_inputs=self.new_inputs,
             sparsity=self.l1,
-            backbones={self.layout.names[n]: own for n, own in self.backbones},
+            backbones=self.named_backbones,
         )
 
     def lines(self, architecture: Architecture | str) -> list[str]:
@@ -384,13 +387,7 @@ class FusionSpace(Family):
     def source(self, architecture: Architecture | str) -> str:
         """The cells, the network of them, their operations and what reads a row."""
         found = self.as_architecture(architecture)
-        for number, backbone in self.backbones:
-            if callable(backbone):
-                raise UsageError(
-                    f"the backbone of '{self.layout.names[number]}' is a function of your own, "
-                    "whose source cannot be written as Python here; use --to onnx or --to "
-                    "torch-export"
-                )
+        check_source(self.named_backbones)
         read = chosen_cells(self.plans, found.options)
         return fusion_source(
             self._sizes(found.options), self.layout, self.sources, read, found.text

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from meritnas.data.modalities.row_layout import RowLayout
+from meritnas.errors import UsageError
 from meritnas.families.drawing import PLACES, Drawing, Node
 from meritnas.families.fusion.child import FusionNetwork
 from meritnas.families.fusion.text import ChosenCell
@@ -59,15 +60,30 @@ def fusion_source(
     read = {k for pair, _ in cells for k in pair}
     features = len(arguments["features"])
     unread = [escaped(name) for k, name in enumerate(sources[:features]) if k not in read]
-    columns = "".join(f"    {line}\n" for line in _columns(layout))
-    about = (
-        f"Rows [n, {layout.width}] -> scores [n, {arguments['outputs']}].\n\n"
-        f"    The columns of a row:\n\n{columns}"
-    )
+    about = about_rows(layout, arguments["outputs"])
     if unread:
         about += "\n    Layers that are made and not run, as no cell reads them:\n\n"
         about += "".join(f"    {name}\n" for name in unread)
     return network_source(FusionNetwork, arguments, text, about + "    ")
+
+
+def about_rows(layout: RowLayout, outputs: int) -> str:
+    """What a network reads and gives, and whose the columns of a row are, for a docstring."""
+    columns = "".join(f"    {line}\n" for line in _columns(layout))
+    return (
+        f"Rows [n, {layout.width}] -> scores [n, {outputs}].\n\n"
+        f"    The columns of a row:\n\n{columns}"
+    )
+
+
+def check_source(backbones: Mapping[str, object]) -> None:
+    """Complain about a backbone, by the name of its modality, that is a user's own function."""
+    for name, backbone in backbones.items():
+        if callable(backbone):
+            raise UsageError(
+                f"the backbone of '{name}' is a function of your own, whose source cannot be "
+                "written as Python here; use --to onnx or --to torch-export"
+            )
 
 
 def _columns(layout: RowLayout) -> list[str]:

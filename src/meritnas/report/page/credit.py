@@ -13,6 +13,7 @@ from meritnas.report.explain_hint import explain_code, explain_lead
 from meritnas.report.names import amount_text, cost_name, metric_name
 from meritnas.report.numbers import interval_text, signed_text
 from meritnas.report.page.section import Section, Table
+from meritnas.report.plain_networks import plain_networks
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
 from meritnas.report.terminal.credit_table import narrowest_text
@@ -29,11 +30,17 @@ _READING = (
 
 def credit_section(run: RunFiles, network: RunNetwork) -> Section | None:
     """What each part is worth, with intervals; or how to find out."""
-    del network
     credit = _credit(run)
     if "rows" not in credit:
         if not run.finished or run["architecture"].get("strategy") == "given":
             return None
+        # A plain network of the space that was searched has parts like any other.
+        if run.network in plain_networks(run) and network.family and not network.chosen:
+            lead = (
+                "The network is a plain one that raced beside what was found: the search's shared "
+                "weights know nothing of its parts."
+            )
+            return Section("credit", "Credit", lead)
         lead = explain_lead(run, "credit", "what each part is worth, and what else was close")
         return Section("credit", "Credit", lead, code=explain_code(run))
     rows, absent = credit["rows"], credit.get("absent")

@@ -16,6 +16,7 @@ from meritnas.report.names import metric_name
 from meritnas.report.numbers import count_text, duration_text, score_text
 from meritnas.report.page.section import Section, Table
 from meritnas.report.pareto_points import curve_metric, point_cells, score_label
+from meritnas.report.plain_networks import plain_networks
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
 from meritnas.witness.trials import NAME as TRIALS
@@ -223,9 +224,10 @@ def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:
     if not results:
         return None
     metrics = list(next((one["test"] for one in results if one.get("test")), ()))
+    plain, texts = plain_networks(run), [str(one["architecture"]) for one in results]
     rows = tuple(
         (
-            network.short(str(one["architecture"])),
+            network.short(text) + (" (plain)" if text in plain else ""),
             f"{one['dropout']:g}",
             str(one["seed"]),
             str(_length(one) or ""),
@@ -233,11 +235,13 @@ def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:
             "diverged" if one["valid_loss"] is None else score_text(one["valid_loss"]),
             *(score_text(one["test"][m]) if one["test"] else "" for m in metrics),
         )
-        for one in results
+        for one, text in zip(results, texts, strict=True)
     )
     head = ("network", "dropout", "seed", "epochs", "best epoch", "validation loss")
     marked = tuple(k for k, one in enumerate(results) if one["architecture"] == run.network)
     lead = "Each was trained from scratch; validation loss decides, the test part is only scored."
+    if plain:
+        lead += " Plain ones are as one would build them without a search."
     table = Table((*head, *(f"test {metric_name(m)}" for m in metrics)), rows, marked)
     return Section("finalists", "Finalists", lead, table=table)
 
