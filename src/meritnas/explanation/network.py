@@ -183,17 +183,20 @@ def explain_search(
         interactions: whether pairs are looked at, too, where the package shapiq is installed.
     """
     family, space = ground.searched, ground.searched.space
-    if ground.family.of(text) is not ground.family.asked:
+    if (other := ground.family.of(text)) is not ground.family.asked:
         raise UsageError(
             f"{text} is a plain network that raced beside what was found, so the search's shared "
-            "weights know nothing of its parts; search with --space convnet to have them explained"
+            f"weights know nothing of its parts; search the space {other.spec.name} as it is by "
+            "default to have them explained"
         )
     picks = space.picks(ground.family.pruned(text))
     absence = family.absence
     playing = [
         i
         for i, (decision, pick) in enumerate(zip(space.decisions, picks, strict=True))
-        if not {ABSENT, ZERO} & decision.options[pick].tags and pick != absence.option
+        if i in family.parts
+        and not {ABSENT, ZERO} & decision.options[pick].tags
+        and pick != absence.option
     ]
     others: list[int | None] = [absence.option for _ in playing]
     rng = np.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from meritnas.data.kind import Encoder
@@ -9,6 +10,8 @@ from meritnas.data.task import Task
 from meritnas.errors import UsageError, told
 from meritnas.families.convnet.spec import Convnet
 from meritnas.families.family import Family
+from meritnas.families.recurrent.family import RecurrentSpace
+from meritnas.families.recurrent.known_cells import KNOWN
 from meritnas.families.with_plain import WithPlain
 from meritnas.settings.settings import SearchSettings
 
@@ -26,6 +29,8 @@ def make_family(settings: SearchSettings, encoder: Encoder, task: Task) -> Famil
 
 def with_plain(family: Family, encoder: Encoder, task: Task) -> Family:
     """The family with plain networks beside it, where it has none of its own for such data."""
+    if isinstance(family, RecurrentSpace) and not family.plain({}):
+        return WithPlain(family, replace(family, updates=tuple(KNOWN)))
     if encoder.kind != "images" or family.has_plain:
         return family
     return WithPlain(family, Convnet().build(encoder.inputs, task.outputs, {}))

@@ -236,6 +236,11 @@ class RecurrentSpace(Family):
         return Recurrent(self.width, self.nodes_count, one, known_cells=bool(self.updates))
 
     @property
+    def parts(self) -> tuple[int, ...]:
+        """The edges: without an update there is no network."""
+        return tuple(i for node in self.nodes for i in node)
+
+    @property
     def absence(self) -> Absence:
         """An edge without an activation still passes on what it reads, as far as its gate lets."""
         return Absence(None, "no activation")
