@@ -55,9 +55,16 @@ def test_they_are_those_of_torch(kind: str) -> None:
     parts = after if kind == "lstm" else (after,)
     torch.testing.assert_close(state, torch.cat([part[0] for part in parts], dim=1))
     assert state.shape == (4, child.width)
-    bound = 5**-0.5  # and they begin as those of torch
-    begun = torch.cat([value.flatten() for name, value in own.items() if "cell." in name])
-    assert 0.9 * bound < begun.abs().max() <= bound
+
+
+@pytest.mark.parametrize("kind", ["gru", "lstm"])
+def test_they_begin_as_those_of_torch(kind: str) -> None:
+    own = recurrent_space(50, 25).child(kind, seed=3).state_dict()
+    for name, value in own.items():
+        if name == "words.weight":
+            assert value.std() == pytest.approx(1.0, abs=0.1)
+        else:
+            assert 0.9 * 25**-0.5 < value.abs().max() <= 25**-0.5
 
 
 def test_cells_are_the_same_with_and_without_them() -> None:

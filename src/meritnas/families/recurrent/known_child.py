@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from meritnas.families.recurrent.child import make_output, make_words
 from meritnas.families.recurrent.known_cells import KNOWN, WEIGHTS, KnownCell
 
 
 class KnownNetwork(nn.Module):
     """A language model with a cell that everybody knows.
+
+    All weights begin as torch's own do, embeddings as N(0, 1): with those of `RecurrentNetwork`, a
+    tenth as large, three passes over 36,000 words (vocabulary 2000, width 64, the quick preset, one
+    seed) left a validation perplexity of 181 (GRU) and 196 (LSTM) in place of 140 and 144.
 
     Args:
         vocabulary: how many words there are.
@@ -25,8 +28,8 @@ class KnownNetwork(nn.Module):
         super().__init__()
         self.width = KNOWN[kind].states * width
         self._kind = kind
-        self.words = make_words(vocabulary, width)
-        self.output = make_output(width, vocabulary)
+        self.words = nn.Embedding(vocabulary, width)
+        self.output = nn.Linear(width, vocabulary)
         self.cell = KnownCell(kind, width)
         self.dropout = nn.Dropout(dropout)
 
