@@ -2,10 +2,11 @@
 
     python benchmarks/recurrent_search.py book.txt --json rows.json
 
-Each strategy searches the cell of a language model on the same words for the same number of passes;
-what it found is trained from scratch, all by one recipe. `random` judges uniform cells by one-shot
-loss. An LSTM and a GRU with as many weights as the cell with an activation on every edge are
-trained the same way. Perplexity on validation and test words, as AdvantageNAS' table 3.
+Each strategy searches the cell of a language model on the same words for the same number of passes,
+in AdvantageNAS' space, without known cells; what it found is trained from scratch, all by one
+recipe. `random` judges uniform cells by one-shot loss. An LSTM and a GRU with as many weights as
+the cell with an activation on every edge are trained the same way. Perplexity on validation and
+test words, as AdvantageNAS' table 3.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def run_search(sizes: Sizes, strategy: str, seed: int) -> dict[str, Any]:
         (place / "text").mkdir()
         found = meritnas.search(
             shortened(sizes, place / "text"),
-            space=Recurrent(width=sizes.width),
+            space=Recurrent(width=sizes.width, known_cells=False),
             strategy=strategy_spec(strategy, options),
             epochs=sizes.epochs,
             reading=TextReading(vocabulary=sizes.vocabulary),
@@ -148,7 +149,8 @@ def run_known(sizes: Sizes, kind: str, seed: int) -> dict[str, Any]:
     begun = time.perf_counter()
     torch.set_num_threads(1)
     asked = Request(
-        space=Recurrent(width=sizes.width), reading=TextReading(vocabulary=sizes.vocabulary)
+        space=Recurrent(width=sizes.width, known_cells=False),
+        reading=TextReading(vocabulary=sizes.vocabulary),
     )
     with tempfile.TemporaryDirectory() as folder:
         job, _ = begin(shortened(sizes, Path(folder)), None, asked)

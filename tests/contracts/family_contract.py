@@ -244,7 +244,8 @@ def no_weight_outside_the_blocks_is_read_and_their_borders_are(case: Case) -> No
                     leading_block(poisoned[name], blocks[name]).copy_(own)
             module = module_of(supernet)
             found = _with_weights(module, poisoned, inputs, gates)
-            assert torch.equal(found, expected)
+            # Not bit by bit: torch's own GRU rounds otherwise where no weight asks for gradients.
+            torch.testing.assert_close(found, expected, atol=1e-7, rtol=1e-6)
         if not case.sliced:
             _borders_have_a_gradient(supernet, inputs, gates, may_idle=case.idle)
             continue

@@ -56,6 +56,8 @@ from meritnas.supernet.supernet import Supernet, module_of
 ROWS, CLASSES, WORDS = 240, 3, 8
 LABELS = np.arange(ROWS) % CLASSES
 BATCH = 32
+KNOWN_CELLS = "recurrent with known cells"
+"""Where a GRU or an LSTM may take the place of the cell whose edges are planted."""
 
 
 def blobs(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -72,7 +74,7 @@ def bundle_of(space: str) -> Bundle[Any]:
         frame = pd.DataFrame(blobs(rng, 6), columns=list("abcdef"))
         frame["y"] = np.array(["p", "q", "r"])[LABELS]
         return make_bundle(load_source(frame, "y"), seed=0)
-    if space == "recurrent":
+    if space in ("recurrent", KNOWN_CELLS):
         follows, numbers = rng.permutation(WORDS), [0]
         while len(numbers) < 1600:
             known = rng.random() < 0.8
@@ -96,7 +98,8 @@ def spec_of(space: str, partial: int) -> SpaceSpec:
         "tabular": Tabular(layers=3, widths=((2, 4, 8),) * 3),
         "nasbench201": Nasbench201(cells=1, supernet_cells=1, **sizes),
         "darts": Darts(cells=3, supernet_cells=3, **sizes),
-        "recurrent": Recurrent(width=8, nodes=3),
+        "recurrent": Recurrent(width=8, nodes=3, known_cells=False),
+        KNOWN_CELLS: Recurrent(width=8, nodes=3),
         "fusion": Fusion(channels=8, length=2, cells=2, steps=1, new_inputs=False),
     }
     return found[space]
@@ -106,6 +109,7 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "nasbench201": ("none", "nor_conv_1x1", "nor_conv_3x3"),
     "darts": ("none", "sep_conv_3x3", "dil_conv_3x3"),
     "recurrent": ("relu", "tanh", "zero"),
+    KNOWN_CELLS: ("relu", "tanh", "zero", "cell", "gru", "lstm"),
     "fusion": ("none", "x", "y", "glu", "concat", "se"),
 }
 """What decisions choose from here: two that do something and, on edges, nothing at all."""
@@ -201,7 +205,7 @@ def planted(space: str, seed: int, strategy: str = "random") -> Planted:
     answer = ground.searched.random(rng)
     while ground.searched.space.rule is None and set(answer.options) & set(_NOTHING):
         answer = ground.searched.random(rng)
-    if space == "nasbench201":  # whose rule is that a way leads through
+    if space in ("nasbench201", KNOWN_CELLS):  # whose rules are about other things
         while set(answer.options) & set(_NOTHING):
             answer = ground.searched.random(rng)
     picks = ground.searched.space.picks(answer)
@@ -211,7 +215,7 @@ def planted(space: str, seed: int, strategy: str = "random") -> Planted:
     return Planted(space, ground, weights, answer, picks)
 
 
-_LESSONS: Mapping[str, int] = {"recurrent": 60, "nasbench201": 400}
+_LESSONS: Mapping[str, int] = {"recurrent": 60, KNOWN_CELLS: 150, "nasbench201": 400}
 """How long supernets are taught; 300 where it is not said.
 
 The recurrent one for so short a time since after more lessons even the gradient of a gate over a

@@ -132,7 +132,9 @@ CASES = (
     ),
     recurrent_case("recurrent", recurrent_space(7, 5)),
     recurrent_case("recurrent, one node", recurrent_space(3, 2, 1)),
-    recurrent_case("recurrent as in DARTS", recurrent_space(6, 4, 4, 1)),
+    recurrent_case("recurrent of one predecessor", recurrent_space(6, 4, 4, 1)),
+    recurrent_case("recurrent as in AdvantageNAS", recurrent_space(7, 5, known_cells=False)),
+    recurrent_case("recurrent as in DARTS", recurrent_space(6, 4, 4, 1, known_cells=False)),
     tabular_case("one category column", tabular_space(TableInputs(0, (4,)), 1, 1, (2, 5))),
 )
 

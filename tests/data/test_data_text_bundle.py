@@ -82,17 +82,19 @@ def test_batches_go_on_where_they_were_and_begin_anew_with_the_text(
         make_stream(bundle.test, 8, 0).load_state_dict(saved)
 
 
+@pytest.mark.parametrize("text", [CELL, "gru", "lstm"])
 def test_a_batch_that_is_looked_at_twice_is_the_same_both_times(
-    bundle: Bundle[TextEncoder],
+    text: str, bundle: Bundle[TextEncoder]
 ) -> None:
     """As second-order DARTS does for its differences."""
-    supernet = recurrent_space(bundle.task.outputs, 8).supernet(0)
+    space = recurrent_space(bundle.task.outputs, 8)
+    supernet, path = space.supernet(0), one_path(space.space.picks(space.parse(text)))
     stream = make_stream(bundle.train, 8, 0)
     valid = BatchStream(bundle.valid, 8, 1)
     probe = Probe(supernet, bundle.task.loss, stream, valid, bundle.valid)
     for _ in range(3):
         batch = probe.train_batch()
-        losses = [float(probe.loss(one_path([1] * 6), batch, probe.weights())) for _ in range(2)]
+        losses = [float(probe.loss(path, batch, probe.weights())) for _ in range(2)]
         assert losses[0] == losses[1]
     assert batch.carry is not None
     assert batch.carry.state is not None
@@ -105,11 +107,12 @@ def test_parts_without_order_are_shuffled_and_others_need_enough_pieces() -> Non
         ContinuingStream(Part(part.inputs, part.target, columns=5))
 
 
+@pytest.mark.parametrize("text", [CELL, "gru", "lstm"])
 def test_losses_know_nothing_at_first_and_a_trained_network_remembers(
-    bundle: Bundle[TextEncoder],
+    text: str, bundle: Bundle[TextEncoder]
 ) -> None:
     space = recurrent_space(bundle.task.outputs, 16)
-    child = space.child(CELL)
+    child = space.child(text)
     before = loss_on(child, bundle.valid, bundle.task.loss)
     assert before == pytest.approx(bundle.task.chance_loss, rel=0.05)
     trained = train_child(
@@ -148,7 +151,7 @@ def test_a_search_carries_the_state_in_training_only(
     options = {"permutations": 1} if name == "shapley" else {}
     strategy = strategy_spec(name, options).make(problem)
     search = Search(supernet, probe, strategy, RECIPE, plan, np.random.default_rng(0))
-    picks = np.array([0] * 6)
+    picks = np.array([0] * 7)
     held = probe.held_out_loss(picks)
     assert probe.held_out_loss(picks) == held
     for clock in plan.clocks(0):
@@ -160,4 +163,4 @@ def test_a_search_carries_the_state_in_training_only(
         assert torch.equal(train.state_dict()["carried"], state)
     assert probe.held_out_loss(picks) != held
     assert len(strategy.derive(probe)) > 0
-    probe.score(one_path([1] * 6), probe.valid_batch())
+    probe.score(one_path([0] + [1] * 6), probe.valid_batch())

@@ -125,19 +125,27 @@ def fusion_run(views: dict[str, np.ndarray], tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture(scope="session")
-def text_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A language model with every activation."""
+def text_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Language models: with every activation, a GRU and an LSTM."""
     folder = tmp_path_factory.mktemp("text")
     rng = np.random.default_rng(0)
     words = rng.choice(["the", "cat", "sat", "on", "a", "mat", "and", "dogs", "ran", "far"], 400)
     (folder / "book.txt").write_text(" ".join(words))
     size = {"space": "recurrent", "width": 6, "batch_size": 4, "window": 5}
-    train(
-        str(folder / "book.txt"),
-        architecture=WORDS,
-        epochs=1,
-        seeds=1,
-        out=folder / "run",
-        **size,
-    )
-    return folder / "run"
+    runs = {name: folder / name for name in ("cell", "gru", "lstm")}
+    for name, run in runs.items():
+        train(
+            str(folder / "book.txt"),
+            architecture=WORDS if name == "cell" else name,
+            epochs=1,
+            seeds=1,
+            out=run,
+            **size,
+        )
+    return runs
+
+
+@pytest.fixture(scope="session")
+def text_run(text_runs: dict[str, Path]) -> Path:
+    """A language model with every activation."""
+    return text_runs["cell"]

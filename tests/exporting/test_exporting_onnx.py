@@ -57,13 +57,16 @@ def test_pictures_go_in_as_pixels(image_run: Path, pixels: np.ndarray, tmp_path:
         np.testing.assert_allclose(chances.sum(axis=1), np.ones(count), atol=1e-5)
 
 
-def test_texts_of_any_length_carry_their_state(text_run: Path, tmp_path: Path) -> None:
-    session = session_of(export(text_run, "onnx", tmp_path)[0])
+@pytest.mark.parametrize(("cell", "width"), [("cell", 6), ("gru", 6), ("lstm", 12)])
+def test_texts_of_any_length_carry_their_state(
+    text_runs: dict[str, Path], cell: str, width: int, tmp_path: Path
+) -> None:
+    session = session_of(export(text_runs[cell], "onnx", tmp_path)[0])
     words = torch.randint(11, (4, 9))
-    module = meritnas.load_predictor(text_run).module.eval()
+    module = meritnas.load_predictor(text_runs[cell]).module.eval()
     with torch.no_grad():
         expected = module.advance(words)  # type: ignore[operator]
-    state, found = np.zeros((4, 6), dtype=np.float32), []
+    state, found = np.zeros((4, width), dtype=np.float32), []
     for piece in (words[:, :1], words[:, 1:7], words[:, 7:]):
         scores, state = session.run(None, {"words": piece.numpy(), "state": state})
         found.append(scores)

@@ -180,8 +180,8 @@ def test_cells_of_darts(variant: str | None, stem: str) -> None:
 @pytest.mark.parametrize("predecessors", [None, 1])
 def test_recurrent_cells(predecessors: int | None) -> None:
     space = meritnas.recurrent_space(9, 5, 4, predecessors)
-    for seed in range(4):
-        found = space.space.random(seed)
+    cells = [space.space.random(seed) for seed in range(4)]
+    for found in (*cells, space.parse("gru"), space.parse("lstm")):
         child = space.child(found)
         with torch.no_grad():
             for weight in child.parameters():
@@ -189,15 +189,23 @@ def test_recurrent_cells(predecessors: int | None) -> None:
         assert_same(child, space.source(found), torch.randint(9, (3, 7)))
 
 
-def test_a_language_model_goes_on_from_a_state() -> None:
+@pytest.mark.parametrize("found", ["|tanh~0|+|relu~0|sigmoid~1|", "gru", "lstm"])
+def test_a_language_model_goes_on_from_a_state(found: str) -> None:
     space = meritnas.recurrent_space(9, 5, 2)
-    found = space.random(1)
     child, network = space.child(found), built(space.source(found))
     network.load_state_dict(child.state_dict())
     words = torch.randint(9, (3, 8))
     first, state = network(words[:, :3])
     rest, _ = network(words[:, 3:], state)
     torch.testing.assert_close(torch.cat([first, rest], dim=1), child.eval()(words))
+    assert f"State [n, {state.shape[1]}] is" in space.source(found)
+
+
+def test_only_the_known_cell_that_a_model_has_is_written() -> None:
+    source = meritnas.recurrent_space(9, 5).source("gru")
+    assert "def run_gru(" in source
+    assert "def run_lstm(" not in source
+    assert '"lstm"' not in source
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.4])

@@ -33,10 +33,13 @@ def test_a_number_comes_out_on_its_own_scale(number_run: Path, tmp_path: Path) -
         np.testing.assert_allclose(predicted, predictor.predict(frame[:count]), rtol=1e-5)
 
 
-def test_texts_of_any_length_carry_their_state(text_run: Path, tmp_path: Path) -> None:
-    module = torch.export.load(export(text_run, "torch-export", tmp_path)[0]).module()
-    words, state = torch.randint(11, (2, 8)), torch.zeros(2, 6)
-    own = meritnas.load_predictor(text_run).module.eval()
+@pytest.mark.parametrize(("cell", "width"), [("cell", 6), ("gru", 6), ("lstm", 12)])
+def test_texts_of_any_length_carry_their_state(
+    text_runs: dict[str, Path], cell: str, width: int, tmp_path: Path
+) -> None:
+    module = torch.export.load(export(text_runs[cell], "torch-export", tmp_path)[0]).module()
+    words, state = torch.randint(11, (2, 8)), torch.zeros(2, width)
+    own = meritnas.load_predictor(text_runs[cell]).module.eval()
     with torch.no_grad():
         expected = own.advance(words)  # type: ignore[operator]
         first, between = module(words[:, :3], state)

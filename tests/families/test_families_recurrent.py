@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,9 @@ from meritnas.credit.advantage import Advantage
 from meritnas.errors import SpaceError, UsageError
 from meritnas.space.decision import ZERO
 from meritnas.supernet.gates import Gate, one_path, tracked
+
+cells_alone = partial(recurrent_space, known_cells=False)
+"""AdvantageNAS' space."""
 
 ALL = "|tanh~0|+|relu~0|sigmoid~1|+|identity~0|tanh~1|relu~2|"
 ALL_ZERO = "|zero~0|+|zero~0|zero~1|+|zero~0|zero~1|zero~2|"
@@ -25,9 +30,11 @@ def test_parameters_of_the_papers_model() -> None:
 
 
 def test_numbers_of_cells() -> None:
-    assert recurrent_space(10).space.count() == 5**6
+    assert cells_alone(10).space.count() == 5**6
     # One of n predecessors and five activations for the n-th of eight nodes.
-    assert recurrent_space(10, 4, 8, 1).space.count() == 40_320 * 5**8
+    assert cells_alone(10, 4, 8, 1).space.count() == 40_320 * 5**8
+    assert recurrent_space(10).space.count() == 5**6 + 2  # and GRU and LSTM
+    assert recurrent_space(10, 4, 8, 1).space.count() == 40_320 * 5**8 + 2
 
 
 def test_a_step_is_that_of_the_papers_appendix() -> None:
@@ -61,7 +68,7 @@ def test_a_gate_weighs_the_activation_and_not_the_highway() -> None:
 
     The authors gate the activation only; what is left of the input, x - c * x, is not chosen.
     """
-    space = recurrent_space(6, 3, 1)
+    space = cells_alone(6, 3, 1)
     supernet = space.supernet(0).double()
     words, state = torch.tensor([[4]]), torch.randn(1, 3, dtype=torch.float64)
     target = torch.randn(1, 3, dtype=torch.float64)
@@ -85,7 +92,7 @@ def test_a_gate_weighs_the_activation_and_not_the_highway() -> None:
 
 def test_zero_is_an_option_that_gives_zeros() -> None:
     """It is tagged so, adds nothing to any coalition, and equals no activation at all."""
-    for space in (recurrent_space(7, 5), recurrent_space(7, 5, 3, 1)):
+    for space in (cells_alone(7, 5), cells_alone(7, 5, 3, 1)):
         for decision in space.space.decisions:
             names = {option.name for option in decision.options if ZERO in option.tags}
             assert names == {"zero"}
@@ -108,17 +115,19 @@ def test_zero_is_an_option_that_gives_zeros() -> None:
 
 def test_advantage_gives_zero_the_worst_of_the_others() -> None:
     """Appendix B: a policy that draws `zero` learns from the averages of the other activations."""
-    space = recurrent_space(7, 5)
+    space = cells_alone(7, 5)
     credit = Advantage(space.feasible())
     zeros = np.array(space.space.picks(space.parse(ALL_ZERO)))
     credit._averages = [np.array([3.0, -2.0, 1.0, 5.0, 9.0]) for _ in range(6)]
     assert credit._credited(zeros, np.full(6, 7.0)).tolist() == [-2.0] * 6
 
 
-@pytest.mark.parametrize("nodes", [1, 3])
-def test_windows_with_a_carried_state_are_one_long_window(nodes: int) -> None:
+@pytest.mark.parametrize(
+    ("nodes", "text"), [(1, "|tanh~0|"), (3, ALL), (3, "gru"), (3, "lstm")], ids=str
+)
+def test_windows_with_a_carried_state_are_one_long_window(nodes: int, text: str) -> None:
     space = recurrent_space(9, 4, nodes)
-    picks = space.space.picks(space.random(0))
+    picks = space.space.picks(space.parse(text))
     supernet = space.supernet(1)
     child = space.child(space.space.architecture(picks))
     child.load_state_dict(supernet.extract(picks))
@@ -134,9 +143,10 @@ def test_windows_with_a_carried_state_are_one_long_window(nodes: int) -> None:
         assert not torch.allclose(child(words[:, 6:]), whole[:, 6:])
 
 
-def test_dropout_is_for_training_only() -> None:
+@pytest.mark.parametrize("text", [ALL, "gru", "lstm"])
+def test_dropout_is_for_training_only(text: str) -> None:
     space = recurrent_space(9, 8)
-    plain, dropping = space.child(ALL, seed=1), space.child(ALL, seed=1, dropout=0.5)
+    plain, dropping = space.child(text, seed=1), space.child(text, seed=1, dropout=0.5)
     assert list(plain.state_dict()) == list(dropping.state_dict())
     words = torch.randint(9, (2, 5))
     torch.testing.assert_close(dropping.eval()(words), plain(words))

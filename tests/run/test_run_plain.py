@@ -13,6 +13,7 @@ import pytest
 import meritnas
 from flat_search import search
 from meritnas import Retraining, RunOptions, UsageError, nasbench201_space
+from meritnas.prediction.writer import write_text
 from meritnas.training import train
 from meritnas.training.race import Race, timed_race
 
@@ -208,6 +209,58 @@ def test_where_no_plain_network_can_take_part_the_run_says_so(tmp_path: Path) ->
     assert [note for note in result.summary["notes"] if "plain" in note] == [why]
     result = search("wine", out=tmp_path / "without", **table)
     assert not any("plain" in note for note in result.summary["notes"])
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("text") / "book.txt"
+    lines = [f"{a} saw {b}." for a, b in np.random.default_rng(0).choice(["he", "she"], (80, 2))]
+    file.write_text("\n".join(lines))
+    return file
+
+
+WORDS: dict[str, Any] = {
+    **{"space": "recurrent", "width": 6, "nodes": 2, "batch_size": 4, "window": 5, "plain": True},
+    **{"epochs": 1, "retrain_epochs": 1, "threads": 1, "finalists": 1},
+}
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_gru_and_lstm_race_with_every_cell(
+    book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    """Whether they are members of the space or not; here the LSTM wins, and can be used."""
+    loss_on = train.loss_on
+
+    def rigged(module: Any, *given: Any) -> float:
+        return loss_on(module, *given) - (100.0 if getattr(module, "width", 0) == 12 else 0.0)
+
+    monkeypatch.setattr(train, "loss_on", rigged)
+    result = search(book, out=tmp_path / "run", known_cells=known, **WORDS)
+    raced = {one["architecture"] for one in results_of(result.run)}
+    assert {"gru", "lstm"} <= raced
+    assert str(result.architecture) == "lstm"
+    plain = result.summary["plain"]
+    assert (plain["architecture"], plain["won"]) == ("lstm", len(raced) == 3)
+    assert plain["params"] == sum(p.numel() for p in result.module.parameters())
+    assert result.summary["space_count"] == 5**3 + 2 * known
+    assert write_text(meritnas.load_predictor(result.run), "he saw", 5).startswith("he saw")
+    meritnas.export(result.run, "python", tmp_path / "network")
+    if known:
+        assert result.explain().parts == ()
+    else:
+        with pytest.raises(UsageError, match="search the space recurrent as it is by default"):
+            result.explain()
+
+
+def test_of_gru_and_lstm_those_race_that_keep_the_limit(book: Path, tmp_path: Path) -> None:
+    space = search(book, out=tmp_path / "all", **{**WORDS, "plain": False}).space
+    limit = space.cost("gru")
+    assert space.cost("|zero~0|+|zero~0|zero~1|") == limit < space.cost("lstm")
+    result = search(book, out=tmp_path / "run", **WORDS, max_params=limit)
+    raced = {one["architecture"] for one in results_of(result.run)}
+    assert {"gru"} <= raced <= {"gru", "|zero~0|+|zero~0|zero~1|"}
+    assert result.summary["feasible_count"] == 2
 
 
 def test_comparisons_and_given_networks_have_none_unless_asked(tmp_path: Path) -> None:

@@ -194,7 +194,9 @@ def explain_search(
     playing = [
         i
         for i, (decision, pick) in enumerate(zip(space.decisions, picks, strict=True))
-        if not {ABSENT, ZERO} & decision.options[pick].tags and pick != absence.option
+        if i in family.parts
+        and not {ABSENT, ZERO} & decision.options[pick].tags
+        and pick != absence.option
     ]
     others: list[int | None] = [absence.option for _ in playing]
     rng = np.random.default_rng(0)

@@ -152,6 +152,11 @@ class Family(ABC):
         )
 
     @property
+    def parts(self) -> tuple[int, ...]:
+        """The decisions whose answers are parts of a network, which can be taken away from it."""
+        return tuple(range(len(self.space.decisions)))
+
+    @property
     def absence(self) -> Absence:
         """What takes the place of a part that is taken away from a network."""
         return Absence(None, "nothing")

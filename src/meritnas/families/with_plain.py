@@ -121,6 +121,11 @@ class WithPlain(Family):
         return self.own.spec
 
     @property
+    def parts(self) -> tuple[int, ...]:
+        """The own."""
+        return self.own.parts
+
+    @property
     def absence(self) -> Absence:
         """The own."""
         return self.own.absence

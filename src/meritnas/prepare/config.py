@@ -22,6 +22,9 @@ from meritnas.store.run_store import RunStore
 from meritnas.strategy.catalogue import strategy_from_json
 from meritnas.version import __version__
 
+_BEFORE: Mapping[str, Mapping[str, Any]] = {"recurrent": {"known_cells": False}}
+"""Options that a space has now, as it was before it had them."""
+
 
 def make_config(settings: SearchSettings, kind: DataKind, source: Source) -> dict[str, Any]:
     """All that decides a run."""
@@ -55,7 +58,8 @@ def settings_of(config: Mapping[str, Any], trust: Trust = NOBODY) -> SearchSetti
         current = upgraded(config)
         # Earlier versions left the final choice to the strategy.
         values = {"candidates": 1, **current["settings"]}
-        values["space"] = space_from_json(values["space"], trust)
+        space = values["space"]
+        values["space"] = space_from_json({**_BEFORE.get(space["name"], {}), **space}, trust)
         values["strategy"] = strategy_from_json(values["strategy"], trust)
         values["reading"] = kind_of_run(config).reading.from_json(values["reading"])
         values["recipe"] = TrainRecipe(**values["recipe"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from meritnas.data.kind import Encoder
@@ -15,6 +16,8 @@ from meritnas.families.fusion.family import FusionSpace
 from meritnas.families.fusion.plain import PlainFusion, plain_fusion
 from meritnas.families.fusion.plain_child import Answers
 from meritnas.families.fusion.spec import CONV
+from meritnas.families.recurrent.family import RecurrentSpace
+from meritnas.families.recurrent.known_cells import KNOWN
 from meritnas.families.with_plain import WithPlain
 from meritnas.settings.settings import SearchSettings
 
@@ -38,6 +41,8 @@ def make_family(settings: SearchSettings, encoder: Encoder, task: Task) -> Famil
 
 def with_plain(family: Family, encoder: Encoder, task: Task) -> Family:
     """The family with plain networks beside it, where it has none of its own for such data."""
+    if isinstance(family, RecurrentSpace) and not family.plain({}):
+        return WithPlain(family, replace(family, updates=tuple(KNOWN)))
     if family.has_plain:
         return family
     if encoder.kind == "images":

@@ -12,22 +12,7 @@ _WORDS_SPREAD = 0.1
 _MAPS_SPREAD = 0.04
 
 
-class Language(nn.Module):
-    """Embedding, the input's maps and the output layer: what all cells of a space have."""
-
-    def __init__(self, vocabulary: int, width: int) -> None:
-        super().__init__()
-        self.width = width
-        self.words = nn.Embedding(vocabulary, width)
-        nn.init.uniform_(self.words.weight, -_WORDS_SPREAD, _WORDS_SPREAD)
-        self.from_words = make_map(width, 2 * width)
-        self.from_state = make_map(width, 2 * width)
-        self.output = nn.Linear(width, vocabulary)
-        for param in self.output.parameters():
-            nn.init.uniform_(param, -_WORDS_SPREAD, _WORDS_SPREAD)
-
-
-class RecurrentNetwork(Language):
+class RecurrentNetwork(nn.Module):
     """A language model with one recurrent cell.
 
     Args:
@@ -46,7 +31,12 @@ class RecurrentNetwork(Language):
         names: Sequence[str],
         dropout: float = 0.0,
     ) -> None:
-        super().__init__(vocabulary, width)
+        super().__init__()
+        self.width = width
+        self.words = make_words(vocabulary, width)
+        self.from_words = make_map(width, 2 * width)
+        self.from_state = make_map(width, 2 * width)
+        self.output = make_output(width, vocabulary)
         self._edges = tuple(edges)
         self._names = tuple(names)
         present = [i for i, name in enumerate(names) if name != NONE]
@@ -84,6 +74,21 @@ class RecurrentNetwork(Language):
         count = max(node for node, _ in self._edges)
         present = [sum(edge.node == number for edge in edges) for number in range(1, count + 1)]
         return Cell(count, edges, present, self.from_words.weight, self.from_state.weight)
+
+
+def make_words(vocabulary: int, width: int) -> nn.Embedding:
+    """Embeddings of words, as small as AdvantageNAS begins with."""
+    words = nn.Embedding(vocabulary, width)
+    nn.init.uniform_(words.weight, -_WORDS_SPREAD, _WORDS_SPREAD)
+    return words
+
+
+def make_output(width: int, vocabulary: int) -> nn.Linear:
+    """The layer that scores words, as small as AdvantageNAS begins with."""
+    output = nn.Linear(width, vocabulary)
+    for param in output.parameters():
+        nn.init.uniform_(param, -_WORDS_SPREAD, _WORDS_SPREAD)
+    return output
 
 
 def make_map(inputs: int, outputs: int) -> nn.Linear:

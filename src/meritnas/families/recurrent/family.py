@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from meritnas.cost.terms import CostTerms, chain_terms
+from meritnas.cost.terms import CostTerms, Factor
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.cell_words import short_cell, split_after
 from meritnas.families.drawing import Drawing, Node, node_name
@@ -17,8 +17,12 @@ from meritnas.families.family import Absence, Family, keep, seeded
 from meritnas.families.node_text import NodeText
 from meritnas.families.recurrent.cell import ACTIVATIONS, NONE, edges_of
 from meritnas.families.recurrent.child import RecurrentNetwork
+from meritnas.families.recurrent.known_cells import KNOWN
+from meritnas.families.recurrent.known_child import KnownNetwork
 from meritnas.families.recurrent.spec import Recurrent
 from meritnas.families.recurrent.supernet import RecurrentSupernet
+from meritnas.families.recurrent.text import CELL, UpdateText
+from meritnas.families.recurrent.unused_edges import UnusedEdges
 from meritnas.families.source import network_source
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import ZERO, Decision, Option
@@ -37,7 +41,11 @@ _FORWARD = '''
 
 
 def recurrent_space(
-    vocabulary: int, width: int = 300, nodes: int = 3, predecessors: int | None = None
+    vocabulary: int,
+    width: int = 300,
+    nodes: int = 3,
+    predecessors: int | None = None,
+    known_cells: bool = True,
 ) -> RecurrentSpace:
     """Cells of a language model: which activation on each edge (AdvantageNAS, section 5.3)?
 
@@ -47,6 +55,8 @@ def recurrent_space(
         nodes: intermediate nodes of the cell, each with edges from all before it.
         predecessors: how many of its edges a node keeps; None for all. 1, with 8 nodes, is the
             form of DARTS' recurrent search.
+        known_cells: whether a GRU and an LSTM of the same width are members, too; without them it
+            is AdvantageNAS' space.
     """
     for name, value, most in (
         ("vocabulary", vocabulary, None),
@@ -62,7 +72,8 @@ def recurrent_space(
         raise SpaceError(
             f"predecessors must be 1, as node 1 has one edge only, or None; got {predecessors}"
         )
-    return RecurrentSpace(vocabulary, width, nodes, (names,) * len(edges_of(nodes)))
+    updates = (CELL, *KNOWN) if known_cells else ()
+    return RecurrentSpace(vocabulary, width, nodes, (names,) * len(edges_of(nodes)), updates)
 
 
 @dataclass(frozen=True)
@@ -77,15 +88,31 @@ class RecurrentSpace(Family):
     only; it is an option that gives zeros (its tag), since what is left is there whatever is
     chosen. `identity` is an activation and needs both.
 
+    A GRU or an LSTM of the same width may take the cell's place. They have biases, as torch's own,
+    and no edges: decisions about these are `zero` then, or `none` where edges can be absent.
+
     Costs, all of the child:
         params: sum(p.numel()).
-        flops: multiply-adds for one word.
+        flops: multiply-adds of all maps for one word.
+
+    Attributes:
+        vocabulary: how many words there are.
+        width: of embeddings, state and nodes.
+        nodes_count: intermediate nodes of the cell.
+        options: the activations that each edge chooses from.
+        updates: `cell` and names of known cells, which the first decision chooses from; empty for
+            no such decision and the cell always.
     """
+
+    explained: ClassVar[str] = (
+        "search the space recurrent as it is by default to have them explained"
+    )
 
     vocabulary: int
     width: int
     nodes_count: int
     options: tuple[tuple[str, ...], ...]
+    updates: tuple[str, ...] = ()
 
     @cached_property
     def edges(self) -> tuple[tuple[int, int], ...]:
@@ -94,7 +121,7 @@ class RecurrentSpace(Family):
 
     @cached_property
     def space(self) -> Space:
-        """One decision for each edge: its activation."""
+        """The update, where there are several, and for each edge its activation."""
         tags = {NONE: frozenset({ABSENT}), ZERO: frozenset({ZERO})}
         decisions = tuple(
             Decision(
@@ -105,35 +132,63 @@ class RecurrentSpace(Family):
         )
         chosen = any(NONE in names for names in self.options)
         rule = PresentEdges(tuple(range(1, self.nodes_count + 1)), 1) if chosen else None
-        return Space(decisions, NodeText("recurrent cell", self.edges, "tanh"), rule)
+        text = NodeText("recurrent cell", self.edges, "tanh")
+        if not self.updates:
+            return Space(decisions, text, rule)
+        update = Decision("update", tuple(map(Option, self.updates)))
+        unused = NONE if chosen else ZERO
+        return Space((update, *decisions), UpdateText(text, unused), UnusedEdges(unused, rule))
 
     @property
     def nodes(self) -> tuple[tuple[int, ...], ...]:
         """The edges into each node."""
+        first = len(self.space.decisions) - len(self.edges)
         return tuple(
-            tuple(i for i, (node, _) in enumerate(self.edges) if node == number)
+            tuple(first + i for i, (node, _) in enumerate(self.edges) if node == number)
             for number in range(1, self.nodes_count + 1)
         )
 
     @cached_property
     def costs(self) -> Mapping[str, CostTerms]:
-        """Words, input and output cost the same always, an edge its maps."""
+        """Words and output cost the same always, an update and the edges of a cell their maps."""
+        output = self.vocabulary * (self.width + 1)
+        words = self.vocabulary * self.width
+        sizes, factors = self.space.sizes, self._factors()
+        return {
+            "params": CostTerms(sizes, words + output + self._input, factors, "parameters"),
+            "flops": CostTerms(sizes, output + self._input, factors, "multiply-adds"),
+        }
+
+    @property
+    def _input(self) -> int:
+        """What the cell's own input costs, where every network has it."""
+        return 0 if self.updates else self._update_cost(CELL)
+
+    def _factors(self) -> tuple[Factor, ...]:
         square = self.width * self.width
         each = {name: square if act is None else 2 * square for name, act in ACTIVATIONS.items()}
         each[NONE] = 0
-        single = tuple(np.array([each[name] for name in names]) for names in self.options)
-        output = self.vocabulary * (self.width + 1)
-        words = self.vocabulary * self.width
-        pairs = (None,) * (len(single) - 1)
-        return {
-            "params": chain_terms(words + output + 4 * square, single, pairs, "parameters"),
-            "flops": chain_terms(output + 4 * square, single, pairs, "multiply-adds"),
-        }
+        single = [np.array([each[name] for name in names]) for names in self.options]
+        if not self.updates:
+            return tuple(Factor((i,), row) for i, row in enumerate(single))
+        update = Factor((0,), np.array(list(map(self._update_cost, self.updates))))
+        there = np.array([name == CELL for name in self.updates])
+        edges = [Factor((0, i), np.outer(there, row)) for i, row in enumerate(single, start=1)]
+        return (update, *edges)
+
+    def _update_cost(self, name: str) -> int:
+        """What an update costs without edges: parameters, and as many multiply-adds."""
+        square = self.width * self.width
+        if name == CELL:
+            return 4 * square
+        return KNOWN[name].gates * 2 * (square + self.width)
 
     def supernet(self, seed: int = 0) -> RecurrentSupernet:
         """Fresh shared weights of all edges."""
         with seeded(seed):
-            return RecurrentSupernet(self.vocabulary, self.width, self.edges, self.options)
+            return RecurrentSupernet(
+                self.vocabulary, self.width, self.edges, self.options, self.updates
+            )
 
     def child(
         self,
@@ -141,33 +196,53 @@ class RecurrentSpace(Family):
         seed: int = 0,
         dropout: float = 0.0,
         auxiliary: bool = False,
-    ) -> RecurrentNetwork:
+    ) -> RecurrentNetwork | KnownNetwork:
         """The language model of one architecture; dropout is on embeddings and outputs."""
         if auxiliary:
             raise UsageError("language models have no auxiliary head; set auxiliary to 0")
-        names = self.as_architecture(architecture).options
-        self.space.picks(self.as_architecture(architecture))
+        found = self.as_architecture(architecture)
+        self.space.picks(found)
+        make, arguments = self._made(found)
         with seeded(seed):
-            return RecurrentNetwork(**self._sizes(names), dropout=dropout)
+            return make(**arguments, dropout=dropout)
+
+    def plain(self, limits: Mapping[str, int]) -> tuple[Architecture, ...]:
+        """The GRU and the LSTM, as far as they are members and keep the limits."""
+        members = (self.parse(name) for name in KNOWN if name in self.updates)
+        return tuple(one for one in members if self.fits(one, limits))
 
     def restrict(self, kept: Sequence[np.ndarray]) -> RecurrentSpace:
-        """The same cell with fewer activations to choose from."""
-        return replace(self, options=keep(self.options, kept))
+        """The same cells with less to choose from."""
+        if not self.updates:
+            return replace(self, options=keep(self.options, kept))
+        updates, *options = keep((self.updates, *self.options), kept)
+        return replace(self, options=tuple(options), updates=updates)
 
-    def _sizes(self, names: Sequence[str]) -> dict[str, Any]:
-        """What the model with these activations is made with."""
-        return {
-            "vocabulary": self.vocabulary,
-            "width": self.width,
-            "edges": list(self.edges),
-            "names": list(names),
-        }
+    def _update(self, architecture: Architecture) -> tuple[str, tuple[str, ...]]:
+        """(update, options of edges) of an architecture."""
+        names = architecture.options
+        return (names[0], names[1:]) if self.updates else (CELL, names)
+
+    def _made(
+        self, architecture: Architecture
+    ) -> tuple[type[RecurrentNetwork] | type[KnownNetwork], dict[str, Any]]:
+        """The class of a model, and what it is made with."""
+        update, names = self._update(architecture)
+        sizes: dict[str, Any] = {"vocabulary": self.vocabulary, "width": self.width}
+        if update == CELL:
+            return RecurrentNetwork, {**sizes, "edges": list(self.edges), "names": list(names)}
+        return KnownNetwork, {**sizes, "kind": update}
 
     @property
     def spec(self) -> Recurrent:
         """Width, nodes and edges as they are here."""
         one = 1 if NONE in self.options[0] else None
-        return Recurrent(width=self.width, nodes=self.nodes_count, predecessors=one)
+        return Recurrent(self.width, self.nodes_count, one, known_cells=bool(self.updates))
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """The edges: without an update there is no network."""
+        return tuple(i for node in self.nodes for i in node)
 
     @property
     def absence(self) -> Absence:
@@ -179,13 +254,18 @@ class RecurrentSpace(Family):
         return split_after(self.as_architecture(architecture).text, "+")
 
     def short(self, architecture: Architecture | str) -> str:
-        """`tanh|zero iden`."""
-        return short_cell(self.edges, self.as_architecture(architecture).options)
+        """`tanh|zero iden` or `gru`."""
+        update, names = self._update(self.as_architecture(architecture))
+        return short_cell(self.edges, names) if update == CELL else update
 
     def drawings(self, architecture: Architecture | str) -> tuple[Drawing, ...]:
         """The cell: node 0 is word and state, a node the mean of its edges."""
+        update, options = self._update(self.as_architecture(architecture))
+        if update != CELL:
+            inputs = ("word", "state before")
+            output = Node("output", tuple((name, "") for name in inputs), update)
+            return (Drawing(f"recurrent cell: {update}", inputs, (output,)),)
         read: dict[int, list[tuple[str, str]]] = {n + 1: [] for n in range(self.nodes_count)}
-        options = self.as_architecture(architecture).options
         for (node, source), name in zip(self.edges, options, strict=True):
             if name != NONE:
                 read[node].append((node_name(source), name))
@@ -201,7 +281,8 @@ class RecurrentSpace(Family):
         """The cell, the model of it, and the activations that the cell has."""
         found = self.as_architecture(architecture)
         about = f"Words [n, steps] -> scores [n, steps, {self.vocabulary}]."
-        methods = _FORWARD.format(width=self.width)
-        return network_source(
-            RecurrentNetwork, self._sizes(found.options), found.text, about, methods
-        )
+        update, _ = self._update(found)
+        states = 1 if update == CELL else KNOWN[update].states
+        methods = _FORWARD.format(width=states * self.width)
+        make, arguments = self._made(found)
+        return network_source(make, arguments, found.text, about, methods)

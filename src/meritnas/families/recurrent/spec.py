@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recurrent(SpaceSpec):
-    """Language models: which activation on each edge of the recurrent cell.
+    """Language models: a GRU, an LSTM, or which activation on each edge of a recurrent cell.
 
     Attributes:
         width: Of embeddings, state and nodes.
         nodes: Of the recurrent cell.
         predecessors: 1 for one edge into each node.
+        known_cells: Whether GRU and LSTM are members, too.
     """
 
     name: ClassVar[str] = "recurrent"
@@ -36,6 +37,7 @@ class Recurrent(SpaceSpec):
     predecessors: int | None = field(
         default=None, metadata=shown(usual="all edges", least=1, most=1)
     )
+    known_cells: bool = True
 
     def preset(self, name: str | None, facts: Facts, partial_channels: int) -> Preset:
         """As AdvantageNAS has it on Penn Treebank, or quickly."""
@@ -50,4 +52,10 @@ class Recurrent(SpaceSpec):
 
         del inputs, limits
         sizes = {} if self.width is None else {"width": self.width}
-        return recurrent_space(outputs, nodes=self.nodes, predecessors=self.predecessors, **sizes)
+        return recurrent_space(
+            outputs,
+            nodes=self.nodes,
+            predecessors=self.predecessors,
+            known_cells=self.known_cells,
+            **sizes,
+        )

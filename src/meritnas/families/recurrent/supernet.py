@@ -5,25 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from meritnas.families.recurrent.cell import ACTIVATIONS, NONE, Cell, Edge
-from meritnas.families.recurrent.child import Language, make_map
+from meritnas.families.recurrent.child import make_map, make_output, make_words
+from meritnas.families.recurrent.known_cells import KNOWN, WEIGHTS, KnownCell
+from meritnas.families.recurrent.text import CELL
 from meritnas.supernet.gates import Gate, Gates, one_path
 
 
-class RecurrentSupernet(Language):
+class RecurrentSupernet(nn.Module):
     """The shared weights of a `RecurrentSpace`.
 
     A gate's weights multiply activations; an edge's highway has weight one, less that of `none`.
     So an edge without active options is one whose activation is `zero`.
 
+    Where there are several updates each has weights and a state of its own, and outputs are the
+    weighted sum of what the active ones give: none gives zeros. What is carried on is all states
+    side by side; that of an update which did not run begins anew.
+
     Args:
         vocabulary: how many words there are.
-        width: of embeddings, state and nodes.
+        width: of embeddings, states and nodes.
         edges: (node, source) of each edge.
         options: the activations that each edge chooses from.
+        updates: what the first decision chooses from; empty where there is no such decision and
+            the cell is all there is.
     """
 
     def __init__(
@@ -32,14 +41,25 @@ class RecurrentSupernet(Language):
         width: int,
         edges: tuple[tuple[int, int], ...],
         options: tuple[tuple[str, ...], ...],
+        updates: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(vocabulary, width)
+        super().__init__()
+        self.width = width
         self._edges = edges
         self._options = options
-        self.gates = nn.ModuleDict(
-            {str(i): make_map(width, width) for i in range(len(self._edges))}
-        )
-        self.maps = nn.ModuleDict({str(i): make_map(width, width) for i in range(len(self._edges))})
+        self._chosen = bool(updates)
+        self._updates = updates or (CELL,)
+        cell = CELL in self._updates
+        self.words = make_words(vocabulary, width)
+        if cell:
+            self.from_words = make_map(width, 2 * width)
+            self.from_state = make_map(width, 2 * width)
+        self.output = make_output(width, vocabulary)
+        numbers = range(len(edges)) if cell else ()
+        self.gates = nn.ModuleDict({str(i): make_map(width, width) for i in numbers})
+        self.maps = nn.ModuleDict({str(i): make_map(width, width) for i in numbers})
+        known = [name for name in self._updates if name != CELL]
+        self.known = nn.ModuleDict({name: KnownCell(name, width) for name in known})
 
     def forward(
         self, inputs: Tensor, gates: Gates, weights: Mapping[str, Tensor] | None = None
@@ -54,13 +74,44 @@ class RecurrentSupernet(Language):
         weights: Mapping[str, Tensor] | None = None,
         state: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """(scores [n, steps, vocabulary], the state [n, width] after the last word)."""
+        """(scores [n, steps, vocabulary], all states [n, widths] after the last word)."""
         held = dict(self.named_parameters()) if weights is None else weights
-        words = F.embedding(inputs, held["words.weight"])
+        update, edges = self._split(gates)
         if state is None:
-            state = words.new_zeros(len(inputs), self.width)
-        outputs, state = self._cell(gates, held).run(words, state)
-        return F.linear(outputs, held["output.weight"], held["output.bias"]), state
+            state = held["output.bias"].new_zeros(len(inputs), sum(self._widths))
+        states = state.split(self._widths, dim=1)
+        after = [torch.zeros_like(before) for before in states]
+        outputs: Tensor | None = None
+        for k in update.active:
+            words = F.embedding(inputs, held["words.weight"])
+            own, after[k] = self._run(self._updates[k], edges, held, words, states[k])
+            if update.weights is not None:
+                own = update.weights[k] * own
+            outputs = own if outputs is None else outputs + own
+        if outputs is None:
+            outputs = state.new_zeros(*inputs.shape, self.width)
+        scores = F.linear(outputs, held["output.weight"], held["output.bias"])
+        return scores, torch.cat(after, dim=1)
+
+    def _split(self, gates: Gates) -> tuple[Gate, Gates]:
+        """The gate of updates, and those of edges."""
+        return (gates[0], gates[1:]) if self._chosen else (Gate((0,)), gates)
+
+    @property
+    def _widths(self) -> list[int]:
+        """Of the state of each update."""
+        return [
+            self.width if name == CELL else KNOWN[name].states * self.width
+            for name in self._updates
+        ]
+
+    def _run(
+        self, name: str, edges: Gates, held: Mapping[str, Tensor], words: Tensor, state: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """(outputs [n, steps, width], the state afterwards) of one update."""
+        if name == CELL:
+            return self._cell(edges, held).run(words, state)
+        return KNOWN[name].run(words, state, [held[f"known.{name}.{part}"] for part in WEIGHTS])
 
     def _cell(self, gates: Gates, held: Mapping[str, Tensor]) -> Cell:
         edges = []
@@ -100,13 +151,22 @@ class RecurrentSupernet(Language):
         return [self(inputs, one_path(row)) for row in picks]
 
     def blocks(self, gates: Gates) -> dict[str, tuple[int, ...]]:
-        """Words, input and output, and the maps that active activations need; all whole."""
-        acts = [self._acts(i, gate) for i, gate in enumerate(gates)]
-        names = ["words.weight", "from_words.weight", "from_state.weight"]
+        """Words, output, and of the active updates what they need; all whole.
+
+        Of the cell these are the input's maps and the maps that active activations need.
+        """
+        update, edges = self._split(gates)
+        active = [self._updates[k] for k in update.active]
+        names = ["words.weight"] if active else []
+        names += ["from_words.weight", "from_state.weight"] if CELL in active else []
         names += ["output.weight", "output.bias"]
-        names += [f"gates.{i}.weight" for i, gate in enumerate(gates) if self._runs(i, gate)]
-        names += [f"maps.{i}.weight" for i, own in enumerate(acts) if _needs_map(own)]
+        if CELL in active:
+            acts = [self._acts(i, gate) for i, gate in enumerate(edges)]
+            names += [f"gates.{i}.weight" for i, gate in enumerate(edges) if self._runs(i, gate)]
+            names += [f"maps.{i}.weight" for i, own in enumerate(acts) if _needs_map(own)]
+        known = [name for name in active if name != CELL]
         held = dict(self.named_parameters())
+        names += [name for name in held if name.startswith(tuple(f"known.{one}." for one in known))]
         return {name: tuple(held[name].shape) for name in names}
 
     def remembering(self) -> AbstractContextManager[None]:
@@ -120,7 +180,11 @@ class RecurrentSupernet(Language):
     def extract(self, picks: Sequence[int]) -> dict[str, Tensor]:
         """The weights of one architecture, named as in its child."""
         held = dict(self.named_parameters())
-        return {name: held[name].detach().clone() for name in self.blocks(one_path(picks))}
+        update, _ = self._split(one_path(picks))
+        place = f"known.{self._updates[update.active[0]]}."
+        own = self.blocks(one_path(picks))
+        named = {name: name.replace(place, "cell.") for name in own}
+        return {new: held[name].detach().clone() for name, new in named.items()}
 
 
 def _needs_map(acts: Sequence[tuple[str, Tensor | None]]) -> bool:
