@@ -8,12 +8,16 @@ from torch import Tensor, nn
 
 from meritnas.families.recurrent.cell import ACTIVATIONS, NONE, Cell, Edge
 
-_WORDS_SPREAD = 0.1
+_OUTPUT_SPREAD = 0.1
 _MAPS_SPREAD = 0.04
 
 
 class RecurrentNetwork(nn.Module):
     """A language model with one recurrent cell.
+
+    Deviation: embeddings begin with a spread of one, as torch's own do, and not within 0.1 as
+    AdvantageNAS has them. After three passes over 36,000 words of a manual (width 64, `tanh` on
+    every edge, seeds 0, 1, 2) perplexity was 151, 167, 156 so, and 197, 196, 197 within 0.1.
 
     Args:
         vocabulary: how many words there are.
@@ -33,7 +37,7 @@ class RecurrentNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.width = width
-        self.words = make_words(vocabulary, width)
+        self.words = nn.Embedding(vocabulary, width)
         self.from_words = make_map(width, 2 * width)
         self.from_state = make_map(width, 2 * width)
         self.output = make_output(width, vocabulary)
@@ -76,18 +80,11 @@ class RecurrentNetwork(nn.Module):
         return Cell(count, edges, present, self.from_words.weight, self.from_state.weight)
 
 
-def make_words(vocabulary: int, width: int) -> nn.Embedding:
-    """Embeddings of words, as small as AdvantageNAS begins with."""
-    words = nn.Embedding(vocabulary, width)
-    nn.init.uniform_(words.weight, -_WORDS_SPREAD, _WORDS_SPREAD)
-    return words
-
-
 def make_output(width: int, vocabulary: int) -> nn.Linear:
     """The layer that scores words, as small as AdvantageNAS begins with."""
     output = nn.Linear(width, vocabulary)
     for param in output.parameters():
-        nn.init.uniform_(param, -_WORDS_SPREAD, _WORDS_SPREAD)
+        nn.init.uniform_(param, -_OUTPUT_SPREAD, _OUTPUT_SPREAD)
     return output
 
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from meritnas.families.recurrent.cell import ACTIVATIONS, NONE, Cell, Edge
-from meritnas.families.recurrent.child import make_map, make_output, make_words
+from meritnas.families.recurrent.child import make_map, make_output
 from meritnas.families.recurrent.known_cells import KNOWN, WEIGHTS, KnownCell
 from meritnas.families.recurrent.text import CELL
 from meritnas.supernet.gates import Gate, Gates, one_path
@@ -50,7 +50,7 @@ class RecurrentSupernet(nn.Module):
         self._chosen = bool(updates)
         self._updates = updates or (CELL,)
         cell = CELL in self._updates
-        self.words = make_words(vocabulary, width)
+        self.words = nn.Embedding(vocabulary, width)
         if cell:
             self.from_words = make_map(width, 2 * width)
             self.from_state = make_map(width, 2 * width)
