@@ -62,7 +62,7 @@ def test_a_search_on_arrays_keeps_its_limit(found: meritnas.SearchResult) -> Non
     assert found.summary["params"] <= 9_000
     assert sum(p.numel() for p in found.module.parameters()) == found.summary["params"]
     assert found.summary["space"] == "nasbench201"
-    assert found.summary["strategy"] == "advantage"
+    assert found.summary["strategy"] == "manas-ls"
     assert set(found.test) == {"accuracy", "balanced_error", "log_loss"}
     kept = json.loads((found.run / "architecture.json").read_text())["candidates"]
     judged = [one["architecture"] for one in kept]

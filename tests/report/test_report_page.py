@@ -244,7 +244,7 @@ def repeat_words(text: str) -> list[str]:
     ("name", "space", "strategy"),
     [
         ("table", "tabular", "tabnas"),
-        ("cells", "nasbench201", "advantage"),
+        ("cells", "nasbench201", "manas-ls"),
         ("fusion", "fusion", "sm-shapley"),
     ],
 )

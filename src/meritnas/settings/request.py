@@ -72,7 +72,7 @@ class Request:
     strategy: str | StrategySpec | None = field(
         default=None,
         metadata=shown(
-            usual="tabnas; fusion: sm-shapley; texts, images: advantage", metavar="NAME"
+            usual="tabnas; images: manas-ls; texts: advantage; fusion: sm-shapley", metavar="NAME"
         ),
     )
     preset: Literal["quick", "paper"] | None = field(default=None, metadata=shown(usual="quick"))

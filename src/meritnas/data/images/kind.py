@@ -36,7 +36,7 @@ class ImageKind(DataKind):
         "skip_bad_rows": "skip_bad_rows is for tables; leave it out for images",
     }
     space = "nasbench201"
-    strategy = "advantage"
+    strategy = "manas-ls"
     least_judged_rows = 1
 
     def predict_with(self, location: str | None) -> str:
