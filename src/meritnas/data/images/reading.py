@@ -21,21 +21,21 @@ class ImageReading(Reading):
 
     Attributes:
         image_size: Pixels that images are resized to.
-        skip_bad_files: Whether damaged files in a folder of pictures are left out.
         class_weight: balanced: classes count alike, however rare.
         crop: Images are moved by up to so many pixels.
         flip: Whether half of them are mirrored.
         cutout: Side of a square that is blanked in each.
+        skip_bad_files: Whether damaged files in a folder of pictures are left out.
     """
 
     image_size: int | tuple[int, int] | None = field(
         default=None, metadata=shown(usual="as they are; pictures at most 64")
     )
-    skip_bad_files: bool = False
     class_weight: Literal["balanced"] | None = field(default=None, metadata=shown(metavar="KIND"))
     crop: int | None = field(default=None, metadata=shown(usual="by preset"))
     flip: bool | None = field(default=None, metadata=shown(usual="with colours only"))
     cutout: int | None = field(default=None, metadata=shown(usual="by preset"))
+    skip_bad_files: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
