@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,6 +47,7 @@ def test_a_run_that_is_being_searched_cannot_be_resumed_or_retrained(
     table(1000).to_csv(tmp_path / "rows.csv", index=False)
     process = Forked("search", tmp_path / "rows.csv", *LONGER, "--out", "run")
     wait_for(Path("run/checkpoint.pt"), process)
+    process.send_signal(signal.SIGSTOP)  # or it may be over before all commands were tried
     for command in (["search", "--resume", "run"], ["retrain", "run"], ["explain", "run"]):
         outcome = meritnas(*command)
         assert outcome.code == 2, command
@@ -53,6 +55,7 @@ def test_a_run_that_is_being_searched_cannot_be_resumed_or_retrained(
     assert meritnas("search", "wine", "--out", "run").code == 2
     assert meritnas("show", "run").code == 0
     assert meritnas("report", "run").code == 0
+    process.send_signal(signal.SIGCONT)
     assert finish(process).code == 0
     assert json.loads(Path("run/result.json").read_text())["architecture"]
 
