@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import nn
 
-from meritnas.cost.terms import CostTerms, chain_terms
+from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.cell_words import counted_kinds, short_cell, split_after
-from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.darts.auxiliary import auxiliary_head
 from meritnas.families.darts.child import (
     EDGES,
@@ -24,6 +22,7 @@ from meritnas.families.darts.child import (
     make_stem,
     plan_cells,
 )
+from meritnas.families.darts.costs import counted_costs, timed_terms
 from meritnas.families.darts.genotype import CellsText, GenotypeText, present_edges
 from meritnas.families.darts.operations import OPERATIONS, edge_operations
 from meritnas.families.darts.spec import VARIANTS, Darts, Stem, Variant
@@ -31,10 +30,8 @@ from meritnas.families.darts.supernet import DartsBody, MixedDartsCell
 from meritnas.families.drawing import Drawing, Node, node_name
 from meritnas.families.family import keep, seeded
 from meritnas.families.image_size import ImageShape, check_image
-from meritnas.families.latency import microseconds_on
-from meritnas.families.operations import CHILD, NONE, SEARCHED, SKELETON, make_operation
+from meritnas.families.operations import NONE, SEARCHED, SKELETON, make_operation
 from meritnas.families.source import network_source
-from meritnas.families.stored_size import file_bytes, stored_bytes
 from meritnas.families.timed import TimedFamily
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option
@@ -164,54 +161,15 @@ class DartsSpace(TimedFamily):
     @cached_property
     def costs(self) -> Mapping[str, CostTerms]:
         """Every edge costs its operation in each cell that has it."""
-        with torch.device("meta"):
-            bare = self._network([NONE] * len(self.options), 0.0, auxiliary=False)
-        params = [np.zeros(len(row), dtype=np.int64) for row in self.options]
-        flops = [np.zeros(len(row), dtype=np.int64) for row in self.options]
-        size = [np.zeros(len(row), dtype=np.int64) for row in self.options]
-        known: dict[_PartKey, _OperationCosts] = {}
-        for cell, (plan, start) in enumerate(zip(self.plans, self.starts, strict=True)):
-            for edge in range(len(EDGES)):
-                for k, name in enumerate(self.options[start + edge]):
-                    key = (name, plan.stride(edge), plan.edge_shape(edge))
-                    if key not in known:
-                        known[key] = _operation_costs(*key)
-                    own, prefix = known[key], f"cells.{cell}.edges.{edge}."
-                    params[start + edge][k] += own.params
-                    flops[start + edge][k] += own.flops
-                    size[start + edge][k] += own.bytes + own.tensors * len(prefix)
-        none = (None,) * (len(self.options) - 1)
-        macs = multiply_adds(bare, self.image)
-        rest = file_bytes(len(self.options)) + stored_bytes(bare.state_dict())
-        return {
-            "params": chain_terms(parameters(bare), tuple(params), none, "parameters"),
-            "flops": chain_terms(macs, tuple(flops), none, "multiply-adds"),
-            "size": chain_terms(rest, tuple(size), none, "kB as stored", 1000),
-            **self.timed_costs,
-        }
+        return {**counted_costs(self), **self.timed_costs}
 
     def timed(self, device: str = "cpu") -> DartsSpace:
-        """With a latency for every network: of its operations, and of one without any."""
-        parts: dict[_PartKey, tuple[nn.Module, Tensor]] = {}
-        for plan, start in zip(self.plans, self.starts, strict=True):
-            for edge in range(len(EDGES)):
-                stride, shape = plan.stride(edge), plan.edge_shape(edge)
-                for name in self.options[start + edge]:
-                    if name != NONE and (name, stride, shape) not in parts:
-                        operation = make_operation(name, shape[0], stride, CHILD)
-                        parts[name, stride, shape] = operation, torch.zeros(1, *shape)
-        bare = self._network([NONE] * len(self.options), 0.0, auxiliary=False)
-        whole: _PartKey = ("", 0, self.image)
-        parts[whole] = bare, torch.zeros(1, *self.image)
-        spent = microseconds_on(parts, device)
-        rows = [np.zeros(len(row), dtype=np.int64) for row in self.options]
-        for plan, start in zip(self.plans, self.starts, strict=True):
-            for edge in range(len(EDGES)):
-                for k, name in enumerate(self.options[start + edge]):
-                    key = (name, plan.stride(edge), plan.edge_shape(edge))
-                    rows[start + edge][k] += spent.get(key, 0)
-        none = (None,) * (len(rows) - 1)
-        return self.with_latency(chain_terms(spent[whole], rows, none, "ms an image", 1000))
+        """With a latency for every network."""
+        return self.with_latency(timed_terms(self, device))
+
+    def bare(self) -> DartsNetwork:
+        """A network without any operation."""
+        return self._network([NONE] * len(self.options), 0.0, auxiliary=False)
 
     def supernet(
         self,
@@ -408,26 +366,3 @@ def _passes(options: Sequence[str], first: bool, second: bool) -> bool:
 def _edge_name(edge: int) -> str:
     node, source = EDGES[edge]
     return f"{node + 2}<-{source}"
-
-
-_PartKey = tuple[str, int, tuple[int, int, int]]
-"""An operation's name, its stride and the shape of what it reads."""
-
-
-class _OperationCosts(NamedTuple):
-    """What an operation costs; `bytes` is with names that begin with nothing."""
-
-    params: int = 0
-    flops: int = 0
-    bytes: int = 0
-    tensors: int = 0
-
-
-def _operation_costs(name: str, stride: int, shape: tuple[int, int, int]) -> _OperationCosts:
-    if name == NONE:
-        return _OperationCosts()
-    with torch.device("meta"):
-        operation = make_operation(name, shape[0], stride, CHILD)
-    weights = operation.state_dict()
-    macs = multiply_adds(operation, shape)
-    return _OperationCosts(parameters(operation), macs, stored_bytes(weights), len(weights))
