@@ -8,33 +8,28 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.cost.terms import CostTerms, chain_terms
+from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.cell_words import short_cell, split_after
-from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.drawing import Drawing, Node, node_name
 from meritnas.families.family import keep, seeded
 from meritnas.families.image_size import ImageShape, check_image
-from meritnas.families.latency import microseconds_on
 from meritnas.families.nasbench201.child import EDGES, STAGES, CellNetwork, skeleton
+from meritnas.families.nasbench201.costs import counted_costs, timed_terms
 from meritnas.families.nasbench201.spec import Nasbench201
 from meritnas.families.nasbench201.supernet import Body, MixedCell
 from meritnas.families.node_text import NodeText
 from meritnas.families.operations import (
-    CHILD,
     NONE,
     SEARCHED,
     SKELETON,
     SKIP,
-    halved,
     make_operation,
 )
 from meritnas.families.source import network_source
-from meritnas.families.stored_size import file_bytes, stored_bytes
 from meritnas.families.timed import TimedFamily
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import ZERO, Decision, Option
@@ -152,58 +147,17 @@ class Nasbench201Space(TimedFamily):
     def costs(self) -> Mapping[str, CostTerms]:
         """Every edge costs its operation in each cell.
 
-        Terms of `params` and `flops` are right for cells without dead operations; `cost` is right
-        for all of them.
+        Terms are right for cells without dead operations; `cost` is right for all of them.
         """
-        with torch.device("meta"):
-            bare = CellNetwork([SKIP] * len(EDGES), **self._sizes())
-        params = {name: 0 for names in self.options for name in names}
-        flops, bytes_ = dict(params), dict(params)
-        channels, (height, width) = self.channels, self.image[1:]
-        for stage in range(1, STAGES + 1):
-            for name in params.keys() - {NONE}:
-                with torch.device("meta"):
-                    operation = make_operation(name, channels, 1, CHILD)
-                params[name] += self.cells * parameters(operation)
-                flops[name] += self.cells * multiply_adds(operation, (channels, height, width))
-                bytes_[name] += sum(
-                    stored_bytes(operation.state_dict(), f"stage{stage}cell{cell}.edges.0.")
-                    for cell in range(1, self.cells + 1)
-                )
-            channels, height, width = 2 * channels, halved(height), halved(width)
-        found = {
-            "params": self._terms(parameters(bare), params, "parameters"),
-            "flops": self._terms(multiply_adds(bare, self.image), flops, "multiply-adds"),
-        }
-        rest = file_bytes(len(EDGES)) + stored_bytes(bare.state_dict())
-        size = self._terms(rest, bytes_, "kB as stored", 1000)
-        return {**found, "size": size, **self.timed_costs} | {
-            f"{name}-paper": replace(terms, unit=f"{terms.unit} with dead operations")
-            for name, terms in found.items()
-        }
+        return {**counted_costs(self), **self.timed_costs}
 
     def timed(self, device: str = "cpu") -> Nasbench201Space:
-        """With a latency for every cell: of its operations, and of a network that skips all."""
-        shape, shapes = self.image, list[tuple[int, int, int]]()
-        shape = (self.channels, *shape[1:])
-        for _ in range(STAGES):
-            shapes.append(shape)
-            shape = (2 * shape[0], halved(shape[1]), halved(shape[2]))
-        names = {name for row in self.options for name in row} - {NONE, SKIP}
-        parts: dict[tuple[str, int], tuple[nn.Module, Tensor]] = {
-            (name, stage): (make_operation(name, own[0], 1, CHILD), torch.zeros(1, *own))
-            for name in sorted(names)
-            for stage, own in enumerate(shapes)
-        }
-        bare = CellNetwork([SKIP] * len(EDGES), **self._sizes())
-        parts["", 0] = bare, torch.zeros(1, *self.image)
-        spent = microseconds_on(parts, device)
-        each = {
-            name: self.cells * sum(spent.get((name, stage), 0) for stage in range(STAGES))
-            for row in self.options
-            for name in row
-        }
-        return self.with_latency(self._terms(spent["", 0], each, "ms an image", 1000))
+        """With a latency for every cell."""
+        return self.with_latency(timed_terms(self, device))
+
+    def bare(self) -> CellNetwork:
+        """A network whose cells skip everything, which needs no weights."""
+        return CellNetwork([SKIP] * len(EDGES), **self._sizes())
 
     def cost(self, architecture: Architecture | str, name: str = "params") -> int:
         """What an architecture costs; dead operations nothing, but for the benchmark's counts."""
@@ -225,12 +179,6 @@ class Nasbench201Space(TimedFamily):
         if not self.live and self.useful.live and any(name in _BUILT for name in limits):
             return self.useful.within(limits)
         return super().within(limits)
-
-    def _terms(
-        self, constant: int, each: Mapping[str, int], unit: str, a_unit: int = 1
-    ) -> CostTerms:
-        single = tuple(np.array([each[name] for name in names]) for names in self.options)
-        return chain_terms(constant, single, (None,) * (len(single) - 1), unit, a_unit)
 
     def supernet(
         self,
