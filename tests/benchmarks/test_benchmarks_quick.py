@@ -42,6 +42,7 @@ ARGUMENTS = {
     "recurrent_speed": [],
     "scale": [],
     "shapley_ablation": [*CIFAR, "--seeds", "0", "--data", "images.npz"],
+    "shapley_long": [*CIFAR, "--out", "runs", "--spaces", "nasbench201"],
     "shapley_speed": [],
     "shapley_variance": [],
     "tabular_step": [],
