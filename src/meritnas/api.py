@@ -247,8 +247,8 @@ def _asked_race(
     finalists = favourites_of(store)[: job.settings.finalists]
     if architecture is not None:
         finalists = (chosen.text,)
-    beside = job.plain if architecture is None else ()
-    return job.race(finalists, count, length, beside)
+    plain = job.plain if architecture is None else ()
+    return job.race(finalists, count, length, plain)
 
 
 def explain(run: str | Path, data: Any = None, trust: Trusted = ()) -> NetworkExplanation:

@@ -280,11 +280,11 @@ def test_comparisons_and_given_networks_have_none_unless_asked(tmp_path: Path) -
 
 
 def test_a_race_in_time_counts_those_beside() -> None:
-    race = Race(("a", "b"), (0.0,), (0,), 1, late=("plain",))
-    alone = timed_race(replace(race, late=()), ("a", "b"), 0, 60, 20)
+    race = Race(("a", "b"), (0.0,), (0,), 1, plain=("plain",))
+    alone = timed_race(replace(race, plain=()), ("a", "b"), 0, 60, 20)
     beside = timed_race(race, ("a", "b"), 0, 60, 20)
     assert (alone.epochs, beside.epochs) == (30, 20)
-    assert beside.late == ("plain",)
+    assert beside.plain == ("plain",)
     assert beside.length <= 60
     # One that the search favours, too, is not trained twice.
-    assert timed_race(race, ("plain", "b"), 0, 60, 20).late == ()
+    assert timed_race(race, ("plain", "b"), 0, 60, 20).plain == ()

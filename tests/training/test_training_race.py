@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from meritnas.settings.halving import IMAGES, Halving
 from meritnas.training.race import Race, Training, best_of, has_diverged, timed_race
 
 PARTS = (
@@ -165,6 +167,41 @@ def test_halving_four_costs_what_three_cost_without() -> None:
     assert three.length == four.length == 6 * 40
 
 
+def test_with_rounds_the_best_plain_network_goes_on_whatever_others_have_done() -> None:
+    race = replace(
+        Race.halving(tuple("abcd"), (0.0,), (5,), 16, Halving(to_the_end=1, least_epochs=2)),
+        plain=("p", "q"),
+    )
+    assert race.rounds == (2, 4)
+    results = run(race, [0.4, 0.3, 0.2, 0.1, 0.1, 0.2, 0.9, 0.8, 0.05, 0.04])
+    assert [(r["architecture"], r["epochs"]) for r in results] == [
+        *((text, 2) for text in "abcd"),
+        *((text, 4) for text in "dc"),
+        *((text, 4) for text in "pq"),
+        ("d", 16),
+        ("q", 16),
+    ]
+    assert race.winners(results) == results[-1:]
+    assert (race.length, race.trainings) == (8 + 8 + 8 + 32, len(results))
+    assert Race.from_json(json.loads(json.dumps(race.to_json()))) == race
+
+
+@pytest.mark.parametrize("rounds", [(), (2,)])
+def test_a_plain_network_is_trained_where_all_others_have_diverged(rounds: tuple[int, ...]) -> None:
+    race = Race(("a", "b"), (0.0,), (5,), 8, rounds, plain=("p", "q"))
+    losses: list[float | None] = [None, None, 0.2, 0.1, 0.3]
+    results = run(race, losses)
+    assert len(results) == (5 if rounds else 4)
+    assert best_of(results)["architecture"] == "q"
+    assert best_of(results)["epochs"] == 8
+
+
+def test_without_rounds_all_plain_networks_are_trained_to_the_end() -> None:
+    race = Race(("a",), (0.0,), (5,), 8, plain=("p", "q"))
+    assert [r["architecture"] for r in run(race, [1, 2, 3])] == ["a", "p", "q"]
+    assert (race.length, race.trainings) == (24, 3)
+
+
 def test_a_short_training_never_beats_one_to_the_end() -> None:
     race = Race.halving(("a", "b", "c", "d"), (0.0,), (5,), 40)
     results = run(race, [0.1, 0.3, 0.2, 0.1, 0.9, 0.8])
@@ -218,6 +255,13 @@ def test_more_time_means_more_finalists_then_longer_trainings() -> None:
     assert [len(one.finalists) for one in found] == [1, 4, 16, 20, 20]
     assert [one.epochs for one in found] == [5, 40, 68, 80, 80]
     assert [one.length for one in found] == [10, 160, 400, 620, 620]
+
+
+def test_for_images_trainings_get_longer_before_there_are_more_of_them() -> None:
+    race = Race(FAVOURITES[:3], (0.0,), (0,), 1)
+    found = [timed_race(race, FAVOURITES, 0, e, 10, IMAGES) for e in (20, 40, 80, 200, 10_000)]
+    assert [len(one.finalists) for one in found] == [3, 3, 4, 16, 20]
+    assert [one.epochs for one in found] == [6, 23, 40, 43, 60]
 
 
 def test_whoever_diverges_loses() -> None:

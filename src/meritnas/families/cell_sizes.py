@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 from meritnas.families.presets.images import ImageRecipe
 from meritnas.settings.fields import shown
+from meritnas.settings.halving import IMAGES, Halving
 from meritnas.settings.spec import SpaceSpec
 
 MOST_CHANNELS = 10_000
@@ -33,6 +34,7 @@ class CellSizes(SpaceSpec):
     data: ClassVar[str] = "images"
     networks: ClassVar[str] = "networks for images"
     channels_in_parts: ClassVar[bool] = True
+    halving: ClassVar[Halving] = IMAGES
 
     channels: int | None = field(default=None, metadata=_CHANNELS)
     cells: int | None = field(default=None, metadata=_CELLS)

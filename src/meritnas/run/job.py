@@ -176,7 +176,7 @@ class Job:
         return f"no plain network takes part in the race: {why}"
 
     def race(
-        self, finalists: tuple[str, ...], seeds: int, epochs: int, beside: tuple[str, ...] = ()
+        self, finalists: tuple[str, ...], seeds: int, epochs: int, plain: tuple[str, ...] = ()
     ) -> Race:
         """A race between these architectures by the run's own recipe.
 
@@ -184,11 +184,12 @@ class Job:
             finalists: of the search, its favourite first.
             seeds: how often the winner is trained.
             epochs: of a training to the end.
-            beside: who is trained to the end in any case.
+            plain: networks of which the best is trained to the end in any case.
         """
         numbers = tuple(self.settings.seed * 1000 + k for k in range(seeds))
-        race = Race.halving(finalists, self.settings.alone.dropouts, numbers, epochs)
-        return replace(race, late=tuple(text for text in beside if text not in finalists))
+        halving = self.settings.space.halving
+        race = Race.halving(finalists, self.settings.alone.dropouts, numbers, epochs, halving)
+        return replace(race, plain=tuple(text for text in plain if text not in finalists))
 
 
 def _on_ground(settings: SearchSettings, prepared: Preparation, begun: float) -> Job:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 import time
 from contextlib import suppress
+from statistics import mean
 
 from meritnas.errors import DivergedError
 from meritnas.prepare.settle import usual_epochs
 from meritnas.run.job import Job
 from meritnas.store.run_store import RunStore
 from meritnas.training.race import Race, timed_race
+from meritnas.training.retrain import recipe_for
 from meritnas.training.train import train_child
 
 _TIMED_EPOCHS = 3
 """How many epochs are trained to find out how long one takes."""
 
 _TIMING_SHARE = 0.03
-"""Of the time that is left after a search: a measurement that takes longer is the last."""
+"""Of the time that is left after a search, for all networks that are timed: what takes longer
+is a network's last measurement."""
 
 _ENDING = 1.0
 """Seconds that are kept for what comes after all trainings: result, page, end of the process."""
@@ -32,10 +35,10 @@ _LEAST_SHARE = 1 / 16
 def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race:
     """The race that the settings or the time allow; what was measured is fixed once."""
     settings = job.settings
-    beside = job.plain
-    race = job.race(favourites[: settings.finalists], settings.retrain_seeds, 1, beside)
+    finalists, seeds = favourites[: settings.finalists], settings.retrain_seeds
     if settings.retrain_epochs is not None:
-        return job.race(race.finalists, settings.retrain_seeds, settings.retrain_epochs, beside)
+        return job.race(finalists, seeds, settings.retrain_epochs, job.plain)
+    race = job.race(finalists, seeds, 1, job.plain)
     plan = store.read_json("plan.json", "search")
     if "race" not in plan:
         rungs = len(store.read_json("architecture.json", "ladder")["ladder"])
@@ -44,7 +47,8 @@ def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race
         planning = time.perf_counter() - begun
         usual = usual_epochs(settings, job.prepared.facts)[1]
         affordable = int((left - planning) / an_epoch)
-        plan["race"] = timed_race(race, favourites, rungs, affordable, usual).to_json()
+        halving = settings.space.halving
+        plan["race"] = timed_race(race, favourites, rungs, affordable, usual, halving).to_json()
         plan["planning"] = plan.get("planning", 0.0) + planning
         store.write_json("plan.json", plan)
     return store.decode("plan.json", lambda kept: Race.from_json(kept["race"]))
@@ -68,27 +72,34 @@ def planning_seconds(store: RunStore) -> float:
 
 
 def _seconds_an_epoch(job: Job, race: Race, left: float) -> float:
-    """Measured on as much of the data as takes a small part of the time that is left."""
+    """The mean of the favourite's and of the plain networks', which may differ much."""
+    texts = (race.finalists[0], *race.plain)
+    allowed = _TIMING_SHARE * left / len(texts)
+    return mean(_measured(job, text, race.dropouts[-1], allowed) for text in texts)
+
+
+def _measured(job: Job, text: str, dropout: float, allowed: float) -> float:
+    """Seconds of an epoch, on as much of the data as takes a small part of the time."""
     rows, share = len(job.bundle.train), _LEAST_SHARE
     while True:
         share = min(1.0, max(share, 2 * job.settings.alone.batch_size / rows))
-        took = _seconds_for(job, 1, race, share)
-        if share == 1.0 or took > _TIMING_SHARE * left:
+        took = _seconds_for(job, 1, text, dropout, share)
+        if share == 1.0 or took > allowed:
             break
         share *= 4
-    if share < 1.0 or _TIMED_EPOCHS * took > _TIMING_SHARE * left:
+    if share < 1.0 or _TIMED_EPOCHS * took > allowed:
         return took / share
-    return _seconds_for(job, _TIMED_EPOCHS, race, 1.0) / _TIMED_EPOCHS  # with warm caches
+    return _seconds_for(job, _TIMED_EPOCHS, text, dropout, 1.0) / _TIMED_EPOCHS  # warm caches
 
 
-def _seconds_for(job: Job, epochs: int, race: Race, share: float) -> float:
+def _seconds_for(job: Job, epochs: int, text: str, dropout: float, share: float) -> float:
     """How long a training on this share of the data takes."""
-    recipe, task = job.settings.alone, job.bundle.task
+    family, task = job.ground.family, job.bundle.task
+    recipe = recipe_for(family, text, job.settings.alone)
     train, valid = job.bundle.train.share(share), job.bundle.valid.share(share)
     begun = time.perf_counter()
-    module = job.ground.family.child(
-        race.finalists[0], dropout=race.dropouts[-1], auxiliary=recipe.auxiliary > 0
-    ).to(job.settings.device)
+    module = family.child(text, dropout=dropout, auxiliary=recipe.auxiliary > 0)
+    module = module.to(job.settings.device)
     with suppress(DivergedError):  # the race finds out whether all do
         train_child(module, train, valid, task.loss, recipe, epochs, 0)
     return time.perf_counter() - begun

@@ -13,6 +13,7 @@ from meritnas.errors import UsageError
 from meritnas.plugins import is_own
 from meritnas.settings.checks import check_fields
 from meritnas.settings.fields import settings_of
+from meritnas.settings.halving import Halving
 
 if TYPE_CHECKING:
     from meritnas.settings.preset import Facts, Preset
@@ -69,12 +70,14 @@ class SpaceSpec(Spec):
         networks: what its networks are called in messages.
         channels_in_parts: whether operations may see a part of the channels (PC-DARTS).
         usual_parts: K, where mixtures of all options would take too long with all channels.
+        halving: how the race of what was found divides its time.
     """
 
     data: ClassVar[str] = ""
     networks: ClassVar[str] = ""
     channels_in_parts: ClassVar[bool] = False
     usual_parts: ClassVar[int] = 1
+    halving: ClassVar[Halving] = Halving()
 
     def preset(self, name: str | None, facts: Facts, partial_channels: int) -> Preset:
         """This space with all sizes filled in, and how its networks are trained by default.

@@ -8,20 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-_LONGEST = 2
+from meritnas.settings.halving import Halving
 
-_TO_THE_END = 3
-"""So many finalists or fewer are not halved any more.
-
-Short trainings decide badly between networks that are nearly alike. Mean validation loss of the
-winner over 20 searches (`digits` and `wine`, five seeds each), with about as many epochs in all:
-.088 for three finalists without rounds; .090 for eight of which two are trained to the end, .091
-for six and for twelve of which three are; .097 for four without rounds; .093 and .104 for eight and
-four of which one is. So rounds are a way to look at many; they do not beat three without rounds.
-"""
-
-_LEAST_EPOCHS = 4
-"""Of a short training: what is shorter says nothing."""
+_TABLES = Halving()
 
 Result = Mapping[str, Any]
 """What one training gave; the attributes of `Training` and `valid_loss` matter here.
@@ -50,11 +39,13 @@ class Race:
     """Which networks are trained alone, one after the other, until the best is known.
 
     Successive halving (Jamieson and Talwalkar, 2016): in each round all that are left have a short
-    training, and the better half goes on to the next, which is twice as long, until three or fewer
-    are left. Each training begins anew and ends its own schedule: with a rate that falls along a
-    cosine, a training that was stopped half way has not been to the small rates that decide how
-    good it gets, and one that has been there cannot go on. Beginning anew costs at most as much
-    again.
+    training, and the better half goes on to the next, which is twice as long, until few are left.
+    Each training begins anew and ends its own schedule: with a rate that falls along a cosine, a
+    training that was stopped half way has not been to the small rates that decide how good it gets,
+    and one that has been there cannot go on. Beginning anew costs at most as much again.
+
+    Of several plain networks beside them one is left when there are rounds: they have a training as
+    long as those of the last round, and the best goes on, whatever others have done.
 
     Those who are left are trained to the end, as TabNAS' algorithm 3 trains up to three networks:
     the first with each dropout, others with the dropout that did better, and the winner again with
@@ -68,6 +59,7 @@ class Race:
         epochs: of a training to the end.
         rounds: the epochs of a training in each short round.
         late: architectures that are trained to the end beside those that the rounds have left.
+        plain: architectures of which at least one is trained to the end, too.
     """
 
     finalists: tuple[str, ...]
@@ -76,19 +68,25 @@ class Race:
     epochs: int
     rounds: tuple[int, ...] = ()
     late: tuple[str, ...] = ()
+    plain: tuple[str, ...] = ()
 
     @staticmethod
     def halving(
-        finalists: tuple[str, ...], dropouts: tuple[float, ...], seeds: tuple[int, ...], epochs: int
+        finalists: tuple[str, ...],
+        dropouts: tuple[float, ...],
+        seeds: tuple[int, ...],
+        epochs: int,
+        halving: Halving = _TABLES,
     ) -> Race:
         """The race whose last short round is a quarter as long as a training to the end.
 
-        All rounds together cost about as much as so many trainings to the end. Where finalists are
-        few or trainings short, there are fewer rounds or none.
+        All rounds together cost about as much as three trainings to the end, or as one where all
+        but one are left out. Where finalists are few or trainings short, there are fewer rounds or
+        none.
         """
         rounds: list[int] = []
         left, length = len(finalists), epochs // 4
-        while left > _TO_THE_END and length >= _LEAST_EPOCHS:
+        while left > halving.to_the_end and length >= halving.least_epochs:
             rounds.insert(0, length)
             left, length = (left + 1) // 2, length // 2
         return Race(finalists, dropouts, seeds, epochs, tuple(rounds))
@@ -96,13 +94,14 @@ class Race:
     @property
     def trainings(self) -> int:
         """How many trainings there are in all."""
-        return sum(self._sizes[:-1]) + self._to_the_end
+        return sum(self._sizes[:-1]) + len(self._heat) + self._to_the_end
 
     @property
     def length(self) -> int:
         """How many epochs all trainings have together."""
         short = sum(map(operator.mul, self._sizes, self.rounds))
-        return short + self._to_the_end * self.epochs
+        heat = sum(each.epochs for each in self._heat)
+        return short + heat + self._to_the_end * self.epochs
 
     @property
     def _sizes(self) -> list[int]:
@@ -114,8 +113,16 @@ class Race:
 
     @property
     def _to_the_end(self) -> int:
-        field = self._sizes[-1] + len(self.late)
+        field = self._sizes[-1] + len(self.late) + (1 if self._heat else len(self.plain))
         return len(self.dropouts) + field - 1 + len(self.seeds) - 1
+
+    @property
+    def _heat(self) -> list[Training]:
+        """The short trainings that decide between plain networks; none where there is one."""
+        if not self.rounds or len(self.plain) < 2:
+            return []
+        short = self.dropouts[0], self.seeds[0], self.rounds[-1]
+        return [Training(text, *short) for text in self.plain]
 
     def share(self, rungs: int) -> float:
         """The part of all epochs that are the race's own, beside those of so many rungs."""
@@ -134,6 +141,7 @@ class Race:
         """All trainings; who comes next is decided by the results of those before."""
         for own in self._short(found):
             yield from own
+        yield from self._heat
         field = self._field(found)
         if not field:
             return
@@ -161,7 +169,9 @@ class Race:
         left = self.finalists
         for own in self._short(found):
             left = _better_half([found[each] for each in own])
-        return (*left, *(text for text in self.late if left and text not in left))
+        heat = [found[each] for each in self._heat]
+        plain = _better_half(heat)[:1] if heat else self.plain
+        return tuple(dict.fromkeys((*left, *plain, *(self.late if left or plain else ()))))
 
     def cut(self, results: Sequence[Result]) -> Race:
         """The race that is over after these results, at least one.
@@ -221,6 +231,7 @@ class Race:
             operator.index(data["epochs"]),
             tuple(map(operator.index, data.get("rounds", ()))),
             tuple(map(str, data.get("late", ()))),
+            tuple(map(str, data.get("plain", ()))),
         )
         if not (race.finalists and race.dropouts and race.seeds and race.epochs > 0):
             raise ValueError("it has nothing to train")
@@ -231,12 +242,19 @@ class Race:
         return race
 
 
-def timed_race(race: Race, favourites: Sequence[str], rungs: int, epochs: int, usual: int) -> Race:
+def timed_race(
+    race: Race,
+    favourites: Sequence[str],
+    rungs: int,
+    epochs: int,
+    usual: int,
+    halving: Halving = _TABLES,
+) -> Race:
     """The race that so many epochs of training allow in all.
 
-    Where they are plenty, more of the search's favourites take part, and then trainings get longer
-    than usual, up to `_LONGEST` times; where they are few, fewer finalists do, as long as that
-    helps to give each at least half of the usual epochs.
+    Where they are plenty, trainings get longer than usual and more of the search's favourites take
+    part, as far and in the order that `halving` says; where they are few, fewer finalists do, as
+    long as that helps to give each at least half of the usual epochs.
 
     Args:
         race: as it would be if time did not matter; its epochs do not count.
@@ -244,23 +262,25 @@ def timed_race(race: Race, favourites: Sequence[str], rungs: int, epochs: int, u
         rungs: how many networks of smaller limits are trained besides.
         epochs: what can be afforded.
         usual: the epochs of a training where time does not matter.
+        halving: how the time is divided.
     """
     beside = rungs * (len(race.dropouts) + len(race.seeds) - 1)
 
     def of(finalists: int, length: int) -> Race:
         own = tuple(favourites[:finalists])
-        late = tuple(text for text in race.late if text not in own)
-        return replace(Race.halving(own, race.dropouts, race.seeds, length), late=late)
+        plain = tuple(text for text in race.plain if text not in own)
+        found = Race.halving(own, race.dropouts, race.seeds, length, halving)
+        return replace(found, plain=plain)
 
     def affordable(finalists: int, length: int) -> bool:
         return of(finalists, length).length + beside * length <= epochs
 
     def longest(finalists: int) -> int:
-        lengths = range(_LONGEST * usual, 1, -1)
+        lengths = range(halving.longest * usual, 1, -1)
         return next((length for length in lengths if affordable(finalists, length)), 1)
 
-    finalists = len(race.finalists)
-    while finalists < len(favourites) and affordable(finalists + 1, usual):
+    finalists, enough = len(race.finalists), halving.before_more * usual
+    while finalists < len(favourites) and affordable(finalists + 1, enough):
         finalists += 1
     while finalists > 1 and longest(finalists) < usual // 2:
         finalists -= 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -82,12 +82,12 @@ def retrain_child(
         DivergedError: All trainings have diverged.
     """
     results, spent = _kept(race, store)
-    an_epoch = 0.0  # seconds, of the last training
+    an_epoch: dict[str, float] = {}  # seconds, of each network's last training
     store.write_json("retrain.json", {"plan": race.to_json(), "results": results})
     while (training := race.next(results)) is not None:
         begun = time.perf_counter()
         end = begun + seconds - spent
-        fitting = _fitting(training.epochs, seconds - spent, an_epoch)
+        fitting = _fitting(training, seconds - spent, an_epoch)
         try:
             trained = _train(training, family, race, bundle, recipe, results, listen, end, fitting)
             results.append(_result(training, trained, bundle))
@@ -102,7 +102,8 @@ def retrain_child(
                 )
         took = time.perf_counter() - begun
         spent += took
-        an_epoch = took / max(1, len(results[-1]["valid_losses"]))
+        an_epoch.pop(training.architecture, None)  # so that it is the last one
+        an_epoch[training.architecture] = took / max(1, len(results[-1]["valid_losses"]))
         race = _in_time(race, results, reserves, seconds - spent, an_epoch)
         # Apart from the results, which are the same however often the training was interrupted.
         store.write_json("timing.json", {"retrain": spent})
@@ -118,7 +119,7 @@ def _in_time(
     results: Sequence[dict[str, Any]],
     reserves: Sequence[str],
     left: float,
-    an_epoch: float,
+    an_epoch: Mapping[str, float],
 ) -> Race:
     """The race as the time allows it: cut short, as it is, or with more to train.
 
@@ -127,24 +128,38 @@ def _in_time(
         results: so far.
         reserves: who may join, best first.
         left: seconds.
-        an_epoch: seconds that one took of late.
+        an_epoch: seconds that one takes, of each network that was trained.
     """
+
+    def worth_beginning(architecture: str, epochs: int) -> bool:
+        return _WORTH_BEGINNING * epochs * _seconds_of(architecture, an_epoch) <= left
+
     following = race.next(results)
     if following is not None:
-        worth = _WORTH_BEGINNING * following.epochs * an_epoch <= left
+        worth = worth_beginning(following.architecture, following.epochs)
         return race if worth else race.cut(results)
-    if left == math.inf or _WORTH_BEGINNING * race.epochs * an_epoch > left:
+    if left == math.inf:
         return race
-    if waiting := race.waiting(results, reserves):
-        return race.joined_by(waiting[0])
+    waiting = race.waiting(results, reserves)
+    joining = waiting[0] if waiting else str(best_of(results)["architecture"])
+    if not worth_beginning(joining, race.epochs):
+        return race
+    if waiting:
+        return race.joined_by(joining)
     return race.seeded_by(max(race.seeds) + 1) if len(race.seeds) < _MOST_SEEDS else race
 
 
-def _fitting(epochs: int, left: float, an_epoch: float) -> int:
-    """As many epochs as there is time for, where that is known, up to these."""
-    if an_epoch == 0.0 or left == math.inf:
-        return epochs
-    return max(1, min(epochs, int(left / an_epoch)))
+def _fitting(training: Training, left: float, an_epoch: Mapping[str, float]) -> int:
+    """As many epochs as there is time for, where that is known, up to those planned."""
+    if not an_epoch or left == math.inf:
+        return training.epochs
+    seconds = _seconds_of(training.architecture, an_epoch)
+    return max(1, min(training.epochs, int(left / seconds)))
+
+
+def _seconds_of(architecture: str, an_epoch: Mapping[str, float]) -> float:
+    """Of an epoch: the network's own, or those of the last one that was trained."""
+    return an_epoch.get(architecture, list(an_epoch.values())[-1])
 
 
 def summarise(race: Race, results: list[dict[str, Any]], seconds: float) -> Retrained:
@@ -204,8 +219,7 @@ def _train(
     end: float,
     epochs: int,
 ) -> Trained:
-    if family.of(training.architecture) is not family.asked:
-        recipe = replace(recipe, auxiliary=0.0)  # only the cells that were asked for have a head
+    recipe = recipe_for(family, training.architecture, recipe)
     module = family.child(
         training.architecture,
         seed=training.seed,
@@ -241,6 +255,13 @@ def _train(
         training.seed,
         tell,
     )
+
+
+def recipe_for(family: Family, architecture: str, recipe: TrainRecipe) -> TrainRecipe:
+    """The recipe as it is for a network: only the cells that were asked for have a second head."""
+    if family.of(architecture) is family.asked:
+        return recipe
+    return replace(recipe, auxiliary=0.0)
 
 
 def _kept_weights(module: nn.Module) -> dict[str, Tensor]:

@@ -11,6 +11,7 @@ from meritnas.families.convnet.blocks import BLOCKS
 from meritnas.families.presets.images import images_recipe
 from meritnas.families.widths import Widths, checked_widths, layer_widths
 from meritnas.settings.fields import shown
+from meritnas.settings.halving import IMAGES, Halving
 from meritnas.settings.preset import Facts, Preset
 from meritnas.settings.spec import SpaceSpec
 from meritnas.wording import did_you_mean, shortened
@@ -40,6 +41,7 @@ class Convnet(SpaceSpec):
     name: ClassVar[str] = "convnet"
     data: ClassVar[str] = "images"
     networks: ClassVar[str] = "networks for images"
+    halving: ClassVar[Halving] = IMAGES
 
     blocks: str = field(default=",".join(BLOCKS), metadata=shown(metavar="LIST", usual="all ten"))
 
