@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 from meritnas.engine.loop import Search
+from meritnas.run.augmenting import augmented_recipe, try_ways
 from meritnas.run.choice import Listener, choose, favourites_of, kept_choice, write_choice
 from meritnas.run.job import Job
 from meritnas.run.kept_search import kept_search, write_plan
 from meritnas.run.summary import result_of_race
-from meritnas.run.timed_race import planned_race, seconds_left
+from meritnas.run.timed_race import planned_race, planned_trying, seconds_left
 from meritnas.space.architecture import Architecture
 from meritnas.store.run_store import RunStore
 from meritnas.store.staging import adopt, drop
@@ -99,6 +100,9 @@ def _finish(job: Job, store: RunStore, listen: Listener, search: Search | None) 
             choose(job, store, listen, search or kept_search(job, store))
         begun = store.has("retrain.json")
         race = last_race(store) if begun else planned_race(job, store, favourites_of(store))
+        if not begun:
+            some = (*race.plain, *race.finalists)[0]
+            try_ways(job, store, some, planned_trying(job, store, race), listen)
     # A run that has a result is being retrained, for as long as that takes.
     left = math.inf if store.has("result.json") else seconds_left(job, store)
     _train(job, store, store, race, listen, left)
@@ -143,7 +147,7 @@ def _train(
         listen: told of every epoch.
         left: seconds.
     """
-    family, recipe, bundle = job.ground.family, job.settings.alone, job.bundle
+    family, recipe, bundle = job.ground.family, augmented_recipe(job, store), job.bundle
     with limited_threads(job.settings.threads):
         found = store.decode("architecture.json", kept_choice)
         ladder = found["ladder"]

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from meritnas.families.latency import microseconds
+from meritnas.run.augmenting import augmented_recipe, seconds_trying
 from meritnas.run.job import Job
 from meritnas.run.outcome import outcome_notes
 from meritnas.run.timed_race import planning_seconds
@@ -98,7 +99,14 @@ def _summary(
         "race": race.to_json(),
         **_plain(job, trained, found.get("ranked", ())),
         **_drawn(job, chosen),
-        "seconds": round(planning_seconds(store) + float(found["seconds"]) + trained.seconds, 2),
+        **_augmented(job, store),
+        "seconds": round(
+            planning_seconds(store)
+            + float(found["seconds"])
+            + seconds_trying(store)
+            + trained.seconds,
+            2,
+        ),
         "run": str(store.folder),
     }
 
@@ -125,6 +133,12 @@ def _plain(job: Job, trained: Retrained, ranked: Sequence[str]) -> dict[str, Any
             "all": list(job.plain),
         }
     }
+
+
+def _augmented(job: Job, store: RunStore) -> dict[str, Any]:
+    """What was done to training images; nothing elsewhere."""
+    augment = augmented_recipe(job, store).augment
+    return {"augment": asdict(augment)} if job.prepared.kind.name == "images" else {}
 
 
 def _drawn(job: Job, chosen: str) -> dict[str, Any]:

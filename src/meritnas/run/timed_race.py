@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 import time
 from contextlib import suppress
 from statistics import mean
 
 from meritnas.errors import DivergedError
 from meritnas.prepare.settle import usual_epochs
+from meritnas.run.augmenting import Trying, seconds_trying, trying
 from meritnas.run.job import Job
 from meritnas.store.run_store import RunStore
 from meritnas.training.race import Race, timed_race
@@ -48,10 +50,21 @@ def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race
         usual = usual_epochs(settings, job.prepared.facts)[1]
         affordable = int((left - planning) / an_epoch)
         halving = settings.space.halving
+        whole = timed_race(race, favourites, rungs, affordable, usual, halving)
+        plan["trying"] = whole.epochs
+        affordable -= math.ceil(trying(job, whole.epochs).whole_epochs)
         plan["race"] = timed_race(race, favourites, rungs, affordable, usual, halving).to_json()
         plan["planning"] = plan.get("planning", 0.0) + planning
         store.write_json("plan.json", plan)
     return store.decode("plan.json", lambda kept: Race.from_json(kept["race"]))
+
+
+def planned_trying(job: Job, store: RunStore, race: Race) -> Trying:
+    """How ways to change images are tried before this race."""
+    if job.settings.retrain_epochs is not None:
+        return trying(job, race.epochs)
+    epochs = store.decode("plan.json", lambda plan: operator.index(plan.get("trying", 0)))
+    return trying(job, epochs)
 
 
 def seconds_left(job: Job, store: RunStore) -> float:
@@ -61,7 +74,7 @@ def seconds_left(job: Job, store: RunStore) -> float:
     searching = float(store.read_json("architecture.json", "seconds")["seconds"])
     whole = 60.0 * job.settings.minutes
     ending = min(_ENDING, _ENDING_SHARE * whole)
-    return whole - ending - planning_seconds(store) - searching
+    return whole - ending - planning_seconds(store) - searching - seconds_trying(store)
 
 
 def planning_seconds(store: RunStore) -> float:

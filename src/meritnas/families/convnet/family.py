@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,6 +33,7 @@ from meritnas.space.space import Space
 from meritnas.wording import shortened
 
 _PLAIN_BLOCKS = ("plain3", "residual3")
+_PLAIN_SHAPES = ((2, 2, 1), (1, 1, 1), (2, 1), (1, 1))
 _DEPTHS = ((1, 2, 3), (1, 2, 3), (0, 1, 2, 3), (0, 1, 2))
 _SCALES = (1.0, 0.75, 0.5)
 _LEAST_SIDE = 8
@@ -215,27 +215,27 @@ class ConvnetSpace(TimedFamily):
     explained: ClassVar[str] = "search with --space convnet to have them explained"
 
     def plain(self, limits: Mapping[str, int]) -> tuple[Architecture, ...]:
-        """The largest plain and the largest residual network with 3x3 convolutions.
+        """A plain and a residual network with 3x3 convolutions, as deep and then as wide as fits.
 
-        On images as they are, in two or three stages, twice as wide from each to the next, of one
-        block each, or of two each and one in the last.
+        On images as they are, in three stages or two, twice as wide from each to the next, of two
+        blocks each and one in the last, or of one each: the first of these shapes that fits at
+        all, as wide as fits. With 32, 64 and 128 channels it is the usual small network.
         """
         found = []
         for block in _PLAIN_BLOCKS:
-            fitting = [one for one in self._even(block) if self.fits(one, limits)]
-            if fitting:
-                found.append(max(fitting, key=self.cost))
+            for shape in _PLAIN_SHAPES:
+                fitting = [one for one in self._even(block, shape) if self.fits(one, limits)]
+                if fitting:
+                    found.append(max(fitting, key=self.cost))
+                    break
         return tuple(found)
 
-    def _even(self, block: str) -> Iterator[Architecture]:
-        for count, two in product((2, 3), (True, False)):
-            for first in self.numbers(0)[2]:
-                stages = [
-                    f"{block}({first * 2**k}x{2 if two and k + 1 < count else 1})"
-                    for k in range(count)
-                ]
-                with suppress(SpaceError):  # not all of it is offered here
-                    yield self.parse(" ".join([self.options[0][0], *stages]))
+    def _even(self, block: str, shape: Sequence[int]) -> Iterator[Architecture]:
+        """Networks with so many blocks in each stage, of every width."""
+        for first in self.numbers(0)[2]:
+            stages = [f"{block}({first * 2**k}x{depth})" for k, depth in enumerate(shape)]
+            with suppress(SpaceError):  # not all of it is offered here
+                yield self.parse(" ".join([self.options[0][0], *stages]))
 
     def restrict(self, kept: Sequence[np.ndarray]) -> ConvnetSpace:
         """The same networks with fewer options to choose from."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from meritnas.errors import UsageError, whole_number
 from meritnas.families.presets.recipe import Recipe
@@ -104,6 +104,13 @@ _QUICK_STEPS = 1000
 _QUICK_EPOCHS = (5, 60)
 """About so many steps for search and for retraining, within so few and so many epochs."""
 
+_BATCHES = ((64, 2000), (32, 500))
+_SMALLEST_BATCH = 16
+"""The batch, and how many images are enough for it; the smallest where there are fewer."""
+
+_FEW, _MOST_FOR_FEW = 1000, 200
+"""Fewer images than this are changed more, a square of each blotted out, and seen more often."""
+
 ImageSpace = Literal["darts", "nasbench201", "convnet"]
 QUICK = "quick"
 """What is taken unless told otherwise."""
@@ -142,7 +149,10 @@ def image_recipe(
     images, side = whole_number("images", images, 1), whole_number("side", side, 1)
     partial = whole_number("partial", partial, 1)
     if preset == "quick":
-        found = _quick(space, images, Augment(round(side / (8 if colour else 16)), flip=colour))
+        augment = Augment(round(side / (8 if colour else 16)), flip=colour)
+        found = _quick(space, images, augment)
+        if space == "convnet":
+            found = replace(found, **_for_convnets(images, side, found.retrain))
     elif space == "darts":
         found = PC_DARTS if partial > 1 else DARTS
     else:
@@ -170,6 +180,32 @@ def _quick(space: ImageSpace, images: int, augment: Augment) -> ImageRecipe:
         channels=8 if darts else 16,
         cells=5,
     )
+
+
+def _for_convnets(images: int, side: int, recipe: TrainRecipe) -> dict[str, Any]:
+    """How a network in stages is trained alone: `retrain` and `retrain_epochs`.
+
+    Validation accuracy of the plain network with 140,458 parameters on `mnist5k` after 15 epochs,
+    two seeds: .985 and .984 with a rate that falls along a cosine, .988 and .985 in one cycle, the
+    same with averaged weights, .994 and .988 when a twentieth of the loss asks for all classes
+    alike, .988 and .990 when a tenth does. Of these, batches of 32 instead of 64 and shifts of
+    three pixels instead of two gave .988 and .991, half the rate .986 and .989.
+    """
+    batch = next((size for size, enough in _BATCHES if images >= enough), _SMALLEST_BATCH)
+    small = images < _FEW
+    steps = max(1, images // batch)
+    retrain = replace(
+        recipe,
+        schedule="one-cycle",
+        averaging=0.99,
+        smoothing=0.05,
+        batch_size=batch,
+        learning_rate=recipe.learning_rate * batch / recipe.batch_size,
+        augment=replace(recipe.augment, cutout=side // 4 if small else 0),
+    )
+    least, _ = _QUICK_EPOCHS
+    epochs = min(_MOST_FOR_FEW, max(least, math.ceil(_QUICK_STEPS / steps)))
+    return {"retrain": retrain, "retrain_epochs": epochs}
 
 
 def _unmirrored(preset: ImageRecipe) -> ImageRecipe:
