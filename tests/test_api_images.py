@@ -21,6 +21,7 @@ from meritnas.settings.recipe import TrainRecipe
 from meritnas.store.run_store import RunStore
 
 TINY: dict[str, Any] = {
+    "space": "nasbench201",
     "channels": 4,
     "cells": 1,
     "supernet_channels": 4,
@@ -144,6 +145,7 @@ def test_a_given_network_is_trained_without_a_search(tmp_path: Path) -> None:
     result = train(
         arrays(),
         architecture=CELL,
+        space="nasbench201",
         channels=4,
         cells=1,
         epochs=1,
@@ -183,9 +185,9 @@ def test_costs_as_the_benchmark_counts_have_limits_too(tmp_path: Path) -> None:
     kept = {"params-paper": 9_000, "flops-paper": 90_000}
     assert result.summary["limits"] == kept
     assert all(result.summary["costs"][name] <= most for name, most in kept.items())
-    darts = {**TINY, "cells": 3, "supernet_cells": 3, "max_flops_paper": 9}
+    darts = {**TINY, "space": "darts", "cells": 3, "supernet_cells": 3, "max_flops_paper": 9}
     with pytest.raises(UsageError, match="'darts' has no limit on flops-paper; for images limit"):
-        search(arrays(), space="darts", out=tmp_path / "none", **darts)
+        search(arrays(), out=tmp_path / "none", **darts)
 
 
 def test_a_cell_with_dead_operations_costs_what_is_built(

@@ -119,7 +119,7 @@ def test_help_shows_the_flags_of_the_space_that_is_named(meritnas: Command) -> N
     plain = shown(meritnas("search", "--help"))
     assert "Spaces and strategies have flags of their own" in plain
     assert "--layers" in plain
-    assert "--channels" in plain
+    assert "--blocks" in plain
     for flag in ("--stem", "--nodes", "--sparsity", "--level", "--modality"):
         assert flag not in plain
     darts = shown(meritnas("search", "--space", "darts", "--help"))

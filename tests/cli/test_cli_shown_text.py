@@ -194,7 +194,7 @@ def test_pictures_whose_names_are_no_text_are_answered_for(tmp_path: Path) -> No
         folder.mkdir(parents=True, exist_ok=True)
         pixels = rng.integers(0, 255, (8, 8, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(folder / os.fsdecode(b"p\xff%d.png" % number))
-    sizes = ["--channels", "4", "--cells", "1", "--supernet-channels", "4", "--supernet-cells", "1"]
+    sizes = ["--blocks", "plain3", "--widths", "8;16"]
     short = ["--epochs", "1", "--retrain-epochs", "1", "--retrain-seeds", "1", "--finalists", "1"]
     outcome = run("search", tmp_path / "photos", *sizes, *short, "--out", "run")
     assert outcome.code == 0, outcome.err

@@ -36,6 +36,7 @@ SIZES = {
     "table": {"widths": "4,8", "layers": "2"},
     "darts": {**CELLS, "supernet-cells": "3"},
     "nasbench201": {**CELLS, "cells": "1", "supernet-cells": "1"},
+    "convnet": {"image-size": "8", "widths": "8;16", "blocks": "plain3"},
     "recurrent": {"width": "8", "window": "5"},
     "fusion": {"channels": "4", "length": "2"},
 }
@@ -92,7 +93,7 @@ def shortened(words: list[str]) -> list[str]:
     known = flags_of(click_command(words[1], find_chosen(words)))
     space, data = find_chosen(words).space, words[2]
     if space is None:
-        space = "nasbench201" if data.rstrip("/") in ("mnist5k", "photos") else "table"
+        space = "convnet" if data.rstrip("/") in ("mnist5k", "photos") else "table"
     if data == "mnist5k":
         words[2] = "photos"
     sizes = SIZES.get(space, {})  # a space of one's own has sizes of its own

@@ -15,7 +15,16 @@ from meritnas import nasbench201_space, tabular_space
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
 from meritnas.engine import candidates
-from meritnas.engine.candidates import Candidate, judge, most_liked, propose, propose_widely
+from meritnas.engine.candidates import (
+    Candidate,
+    around,
+    judge,
+    most_liked,
+    propose,
+    propose_widely,
+)
+from meritnas.families.convnet.family import convnet_space
+from meritnas.space.architecture import Architecture
 from meritnas.supernet.probe import Probe
 from meritnas.witness.panel import panel_of
 
@@ -111,6 +120,40 @@ def test_a_longer_list_is_first_judged_by_those_who_need_no_shared_weights(
     first = judge(many, feasible, panel.without_weights(feasible, beliefs), panel.weights)
     liked = [each.architecture for each in first if each.architecture != own[0]]
     assert {each.architecture for each in found} == {own[0], *liked[:2]}
+
+
+def test_around_known_networks_are_all_feasible_ones_that_differ_in_one_decision() -> None:
+    known = FAMILY.parse("2-4")
+    found = around([known], FEASIBLE)
+    everyone = map(FAMILY.parse, ("2-2", "2-4", "2-8", "4-2", "4-4", "4-8", "8-2", "8-4", "8-8"))
+    expected = {
+        one
+        for one in everyone
+        if FEASIBLE.admits(one)
+        and sum(a != b for a, b in zip(one.options, known.options, strict=True)) <= 1
+    }
+    assert found[0] == known
+    assert set(found) == expected
+    assert len(found) == len(expected) > 2
+    assert around([Architecture(("3", "4"), "3-4")], FEASIBLE) == []  # no member
+
+
+def test_a_quarter_of_the_long_list_is_near_plain_networks() -> None:
+    family = convnet_space(10, (1, 8, 8), ("plain3", "residual3"), ((8, 16, 32), (16, 32, 64)))
+    feasible = family.feasible(max_params=20_000)
+    plain = family.plain({"params": 20_000})
+    near = around(plain, feasible)
+    assert set(plain) <= set(near)
+    assert all(map(feasible.admits, near))
+    beliefs = [np.full(size, 1 / size) for size in feasible.space.sizes]
+    own = feasible.k_best([np.arange(size) * 0.1 for size in feasible.space.sizes], 1)
+    rng = np.random.default_rng(0)
+    found = propose_widely(own, beliefs, feasible, 16, rng, near)
+    assert len(set(found)) == len(found) == 16
+    assert found[:8] == propose(own, beliefs, feasible, 8)
+    assert len(set(found[8:]) & set(near)) >= 3  # some may be among the most probable
+    alone = propose_widely(own, beliefs, feasible, 16, np.random.default_rng(0))
+    assert set(alone[8:]) != set(found[8:])
 
 
 @pytest.mark.parametrize("strategy", ["tabnas", "random", "darts", "manas"])

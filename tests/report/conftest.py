@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from page_helpers import SHORT, run
 
-CELLS = ["--channels", "4", "--cells", "1", "--supernet-channels", "4", "--supernet-cells", "1"]
+SIZES = ["--channels", "4", "--cells", "1", "--supernet-channels", "4", "--supernet-cells", "1"]
+CELLS = ["--space", "nasbench201", *SIZES]
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,8 @@ import numpy as np
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.engine.loop import Search
+from meritnas.errors import SpaceError
+from meritnas.policy.neighbours import fitting_options
 from meritnas.space.architecture import Architecture
 from meritnas.witness.panel import Panel
 from meritnas.witness.vote import rank_sums
@@ -92,7 +94,8 @@ def most_liked(
         proposed = propose(own, beliefs, feasible, count)
     else:
         rng = np.random.default_rng([seed, 4])
-        many = propose_widely(own, beliefs, feasible, _LONG_LIST * count, rng)
+        near = around(panel.plain(_most(feasible)), feasible)
+        many = propose_widely(own, beliefs, feasible, _LONG_LIST * count, rng, near)
         first = panel.without_weights(feasible, beliefs)
         liked = [each.architecture for each in judge(many, feasible, first, panel.weights)]
         proposed = list(dict.fromkeys([*own, *liked]))[: max(count, len(own))]
@@ -125,16 +128,40 @@ def propose_widely(
     feasible: FeasibleSet,
     count: int,
     rng: np.random.Generator,
+    near: Sequence[Architecture] = (),
 ) -> list[Architecture]:
-    """Half of them as `propose` has them, the others drawn, all feasible ones equally likely.
+    """Half of them as `propose` has them, a quarter near what people build, the others at random.
 
     The most probable networks differ in a decision or two. Where beliefs are wrong all of them are,
-    and witnesses who do not share these beliefs should have somebody else to vote for.
+    and witnesses who do not share these beliefs should have somebody else to vote for: networks
+    that are drawn from `near`, and from all feasible ones, each equally likely.
     """
     first = propose(own, beliefs, feasible, (count + 1) // 2)
+    some = [near[k] for k in rng.permutation(len(near))[: count // 4]]
     uniform = feasible.condition([np.zeros(size) for size in feasible.space.sizes])
     drawn = [feasible.space.architecture(row) for row in uniform.sample(count, rng)]
-    return list(dict.fromkeys([*first, *drawn]))[: max(count, len(first))]
+    return list(dict.fromkeys([*first, *some, *drawn]))[: max(count, len(first))]
+
+
+def around(known: Sequence[Architecture], feasible: FeasibleSet) -> list[Architecture]:
+    """These, as far as they are members, and all feasible ones that differ in one decision."""
+    space, found = feasible.space, []
+    for one in known:
+        try:
+            picks = np.array(space.picks(one))
+        except SpaceError:  # with options that nothing here can use
+            continue
+        found.append(one)
+        for decision, fitting in enumerate(fitting_options(picks, feasible)):
+            for option in np.flatnonzero(fitting):
+                changed = picks.copy()
+                changed[decision] = option
+                found.append(space.architecture(changed))
+    return list(dict.fromkeys(found))
+
+
+def _most(feasible: FeasibleSet) -> dict[str, int]:
+    return {limit.name: limit.maximum for limit in feasible.limits}
 
 
 def judge(

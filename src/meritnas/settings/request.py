@@ -67,7 +67,7 @@ class Request:
     """
 
     space: str | SpaceSpec | None = field(
-        default=None, metadata=shown(usual="tabular; images: nasbench201", metavar="NAME")
+        default=None, metadata=shown(usual="tabular; images: convnet", metavar="NAME")
     )
     strategy: str | StrategySpec | None = field(
         default=None,

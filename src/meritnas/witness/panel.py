@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.terms import CostTerms
 from meritnas.data.bundle import Part
 from meritnas.families.family import Family
+from meritnas.space.architecture import Architecture
 from meritnas.supernet.probe import Loss, Probe
 from meritnas.witness import beliefs, one_shot, size
 from meritnas.witness.beliefs import Beliefs
@@ -18,6 +19,11 @@ from meritnas.witness.one_shot import OneShot
 from meritnas.witness.size import Size
 from meritnas.witness.untrained import GRADIENTS, PATTERNS, Looks, gradients, patterns, some_rows
 from meritnas.witness.witness import Witness
+
+
+def _none(limits: Mapping[str, int]) -> Sequence[Architecture]:
+    del limits
+    return ()
 
 
 @dataclass(frozen=True)
@@ -29,12 +35,14 @@ class Panel:
         costs: of architectures, by the cost's name.
         weights: how much the rank of each witness counts, by its name; others are not asked.
         looks: at untrained networks, where anybody is asked who needs them.
+        plain: the networks that people build without a search, within limits by their names.
     """
 
     probe: Probe
     costs: Mapping[str, CostTerms]
     weights: Mapping[str, float]
     looks: Looks | None = None
+    plain: Callable[[Mapping[str, int]], Sequence[Architecture]] = _none
 
     def within(self, feasible: FeasibleSet, believed: Sequence[np.ndarray]) -> tuple[Witness, ...]:
         """All who are asked.
@@ -76,4 +84,4 @@ def panel_of(family: Family, probe: Probe, train: Part, loss: Loss, seed: int) -
     looks = None
     if {PATTERNS, GRADIENTS} & weights.keys():
         looks = Looks(family, some_rows(train), loss, seed, probe.workers)
-    return Panel(probe, family.costs, weights, looks)
+    return Panel(probe, family.costs, weights, looks, family.plain)

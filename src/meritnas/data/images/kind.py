@@ -35,7 +35,7 @@ class ImageKind(DataKind):
         "task": "task is for tables; images have their classes, leave it out",
         "skip_bad_rows": "skip_bad_rows is for tables; leave it out for images",
     }
-    space = "nasbench201"
+    space = "convnet"
     strategy = "manas-ls"
     least_judged_rows = 1
 

@@ -237,6 +237,11 @@ class ConvnetSpace(TimedFamily):
             with suppress(SpaceError):  # not all of it is offered here
                 yield self.parse(" ".join([self.options[0][0], *stages]))
 
+    @property
+    def witnesses(self) -> Mapping[str, float]:
+        """As they agree with short trainings; see `benchmarks/witnesses_convnet.py`."""
+        return {"one-shot": 0.5, "size": 0.5, "patterns": 1.0}
+
     def restrict(self, kept: Sequence[np.ndarray]) -> ConvnetSpace:
         """The same networks with fewer options to choose from."""
         latency = self.restricted_latency(kept)
