@@ -151,7 +151,7 @@ def main() -> int:
                     strategy=args.strategy,
                     minutes=minutes,
                     seed=seed,
-                    limits=Limits(max_params=_number(limit)),
+                    limits=Limits(max_params=number(limit)),
                     retraining=Retraining(plain=method != "random-race"),
                     run=RunOptions(threads=args.threads),
                 )
@@ -164,7 +164,7 @@ def main() -> int:
     return finish(rows, list(_targets(rows)), args)
 
 
-def _number(text: str) -> int:
+def number(text: str) -> int:
     scale = {"k": 1000, "M": 1_000_000}.get(text[-1], 1)
     return int(float(text.rstrip("kM")) * scale)
 

@@ -239,7 +239,7 @@ class ConvnetSpace(TimedFamily):
 
     @property
     def witnesses(self) -> Mapping[str, float]:
-        """As they agree with short trainings; see `benchmarks/witnesses_convnet.py`."""
+        """As they agree with short trainings; see `benchmarks/convnet_witnesses.py`."""
         return {"one-shot": 0.5, "size": 0.5, "patterns": 1.0}
 
     def restrict(self, kept: Sequence[np.ndarray]) -> ConvnetSpace:
