@@ -11,11 +11,12 @@ from meritnas.report.run_files import RunFiles
 
 SHOWN = 10
 
-_HEADS = {"one-shot": "one-shot loss", "beliefs": "chance"}
+_HEADS = {"one-shot": "one-shot loss", "beliefs": "chance", "flops": "multiply-adds"}
 _WORDS: Mapping[str, Callable[[float], str]] = {
     "one-shot": lambda value: score_text(-value),
     "beliefs": lambda value: f"{math.exp(value):.1e}",
     "size": lambda value: count_text(int(value)),
+    "flops": lambda value: count_text(int(value)),
 }
 """How what each witness says is shown; what is not named here is shown as it is."""
 

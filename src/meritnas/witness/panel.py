@@ -64,6 +64,8 @@ class Panel:
             found.append(Beliefs(believed))
         if size.NAME in self.weights and counted in self.costs:
             found.append(Size(self.costs[counted]))
+        if size.WORK in self.weights:
+            found.append(Size(self.costs[size.WORK], size.WORK))
         if self.looks is not None:
             untrained = {PATTERNS: patterns, GRADIENTS: gradients}
             found += [make(self.looks) for name, make in untrained.items() if name in self.weights]

@@ -9,6 +9,9 @@ import numpy as np
 from meritnas.cost.terms import CostTerms
 
 NAME = "size"
+WORK = "flops"
+"""Multiply-adds: of networks with as many weights, those that use them more often tend to be
+better."""
 
 
 @dataclass(frozen=True)
@@ -20,14 +23,11 @@ class Size:
 
     Attributes:
         cost: what is counted.
+        name: as records have it.
     """
 
     cost: CostTerms
-
-    @property
-    def name(self) -> str:
-        """As records have it."""
-        return NAME
+    name: str = NAME
 
     def judge(self, picks: np.ndarray) -> np.ndarray:
         """The costs."""
