@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from meritnas import darts_space, nasbench201_space, tabular_space
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
+from meritnas.families.convnet.family import convnet_space
 from meritnas.families.family import Family
 from meritnas.supernet.probe import Probe
 from meritnas.witness.first_look import first_look
@@ -126,6 +127,10 @@ def test_each_network_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None
         (
             darts_space(3, 4, 3, image=(3, 8, 8)),
             ["one-shot", "beliefs", "size", "patterns", "gradients"],
+        ),
+        (
+            convnet_space(3, (3, 8, 8), ("plain3", "residual3"), ((8, 16), (16, 32))),
+            ["one-shot", "flops", "patterns"],
         ),
         (tabular_space(4, 3, 2, (2, 4)), ["one-shot", "size"]),
     ],

@@ -130,14 +130,14 @@ def propose_widely(
     rng: np.random.Generator,
     near: Sequence[Architecture] = (),
 ) -> list[Architecture]:
-    """Half of them as `propose` has them, a quarter near what people build, the others at random.
+    """Half of them as `propose` has them, then some that are near what people build, or at random.
 
     The most probable networks differ in a decision or two. Where beliefs are wrong all of them are,
-    and witnesses who do not share these beliefs should have somebody else to vote for: networks
-    that are drawn from `near`, and from all feasible ones, each equally likely.
+    and witnesses who do not share these beliefs should have somebody else to vote for: networks of
+    `near` in any order, and where these are not enough, of all feasible ones, each equally likely.
     """
     first = propose(own, beliefs, feasible, (count + 1) // 2)
-    some = [near[k] for k in rng.permutation(len(near))[: count // 4]]
+    some = [near[k] for k in rng.permutation(len(near))]
     uniform = feasible.condition([np.zeros(size) for size in feasible.space.sizes])
     drawn = [feasible.space.architecture(row) for row in uniform.sample(count, rng)]
     return list(dict.fromkeys([*first, *some, *drawn]))[: max(count, len(first))]

@@ -13,6 +13,7 @@ from meritnas.run.job import Job
 from meritnas.settings.augment import Augment
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.store.run_store import RunStore
+from meritnas.training.race import Race
 from meritnas.training.retrain import recipe_for
 from meritnas.training.train import train_child
 
@@ -29,6 +30,9 @@ clearly better.
 
 _LEAST_STEPS = 50
 """A training with fewer says nothing: then nothing is tried."""
+
+_SMALLER = 4
+"""The network that ways are tried on has a quarter of the parameters."""
 
 _CUTOUT = 4
 """The square that is blotted out has a side of a quarter of the image's."""
@@ -90,6 +94,19 @@ def trying(job: Job, epochs: int) -> Trying:
     # A step forward and back costs about three times one forward, which is what judges need.
     each = (3 * share * rows + judges) / (3 * rows + judges)
     return Trying(share, short, count * short * each)
+
+
+def tried_on(job: Job, race: Race) -> str:
+    """The network that ways are tried on: a plain one, a quarter as large as that in the race.
+
+    What changes are good for the data depends little on the network; time does.
+    """
+    if not race.plain or not ways(job):
+        return (*race.plain, *race.finalists)[0]
+    family = job.ground.family
+    most = family.cost(race.plain[0]) // _SMALLER
+    smaller = family.plain({**job.settings.limits, "params": most})
+    return smaller[0].text if smaller else race.plain[0]
 
 
 def try_ways(

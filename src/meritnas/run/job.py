@@ -34,12 +34,6 @@ from meritnas.wording import listed
 
 _OF_CLASSES = ("binary", "multiclass", "language")
 
-_SEARCH_SHARE = 0.35
-"""Of the minutes given, at most this part is for searching; the rest trains what was found.
-
-However many there are, a search is not longer than by default: more finalists gain more.
-"""
-
 
 @dataclass(frozen=True)
 class Job:
@@ -130,7 +124,7 @@ class Job:
             return self.new_search(None, self._weight_steps(settings.epochs or 0)), 0.0
         with limited_threads(settings.threads):
             gone = time.perf_counter() - self.begun
-            seconds = 60.0 * settings.minutes * _SEARCH_SHARE - gone
+            seconds = 60.0 * settings.minutes * settings.space.halving.search_share - gone
             possible, candidates = self._steps_within(seconds)
             longest = self._weight_steps(usual_epochs(settings, self.prepared.facts)[0])
             search = self.new_search(None, min(possible, longest))

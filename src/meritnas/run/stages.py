@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from meritnas.engine.loop import Search
-from meritnas.run.augmenting import augmented_recipe, try_ways
+from meritnas.run.augmenting import augmented_recipe, tried_on, try_ways
 from meritnas.run.choice import Listener, choose, favourites_of, kept_choice, write_choice
 from meritnas.run.job import Job
 from meritnas.run.kept_search import kept_search, write_plan
@@ -101,8 +101,8 @@ def _finish(job: Job, store: RunStore, listen: Listener, search: Search | None) 
         begun = store.has("retrain.json")
         race = last_race(store) if begun else planned_race(job, store, favourites_of(store))
         if not begun:
-            some = (*race.plain, *race.finalists)[0]
-            try_ways(job, store, some, planned_trying(job, store, race), listen)
+            network = tried_on(job, race)
+            try_ways(job, store, network, planned_trying(job, store, race), listen)
     # A run that has a result is being retrained, for as long as that takes.
     left = math.inf if store.has("result.json") else seconds_left(job, store)
     _train(job, store, store, race, listen, left)

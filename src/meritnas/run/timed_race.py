@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import operator
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from statistics import mean
 
 from meritnas.errors import DivergedError
 from meritnas.prepare.settle import usual_epochs
-from meritnas.run.augmenting import Trying, seconds_trying, trying
+from meritnas.run.augmenting import Trying, seconds_trying, tried_on, trying
 from meritnas.run.job import Job
 from meritnas.store.run_store import RunStore
 from meritnas.training.race import Race, timed_race
@@ -33,6 +35,12 @@ _ENDING_SHARE = 0.05
 _LEAST_SHARE = 1 / 16
 """Of the data, to begin with."""
 
+_TIMED = 16
+"""How many favourites are timed."""
+
+_SLOWEST = 1.5
+"""So many times as long as the mean plain network's an epoch of a favourite may take."""
+
 
 def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race:
     """The race that the settings or the time allow; what was measured is fixed once."""
@@ -45,15 +53,19 @@ def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race
     if "race" not in plan:
         rungs = len(store.read_json("architecture.json", "ladder")["ladder"])
         begun, left = time.perf_counter(), seconds_left(job, store)
-        an_epoch = _seconds_an_epoch(job, race, left)
+        seconds = _seconds_an_epoch(job, race, favourites, left)
+        swift = _swift(seconds, favourites, race.plain)
+        race = replace(race, finalists=swift[: settings.finalists])
+        an_epoch = mean(seconds[text] for text in (swift[0], *race.plain))
         planning = time.perf_counter() - begun
         usual = usual_epochs(settings, job.prepared.facts)[1]
         affordable = int((left - planning) / an_epoch)
         halving = settings.space.halving
-        whole = timed_race(race, favourites, rungs, affordable, usual, halving)
+        whole = timed_race(race, swift, rungs, affordable, usual, halving)
         plan["trying"] = whole.epochs
-        affordable -= math.ceil(trying(job, whole.epochs).whole_epochs)
-        plan["race"] = timed_race(race, favourites, rungs, affordable, usual, halving).to_json()
+        pace = seconds[tried_on(job, race)] / an_epoch
+        affordable -= math.ceil(pace * trying(job, whole.epochs).whole_epochs)
+        plan["race"] = timed_race(race, swift, rungs, affordable, usual, halving).to_json()
         plan["planning"] = plan.get("planning", 0.0) + planning
         store.write_json("plan.json", plan)
     return store.decode("plan.json", lambda kept: Race.from_json(kept["race"]))
@@ -84,11 +96,30 @@ def planning_seconds(store: RunStore) -> float:
     return store.decode("plan.json", lambda plan: float(plan.get("planning", 0.0)))
 
 
-def _seconds_an_epoch(job: Job, race: Race, left: float) -> float:
-    """The mean of the favourite's and of the plain networks', which may differ much."""
-    texts = (race.finalists[0], *race.plain)
+def _seconds_an_epoch(
+    job: Job, race: Race, favourites: Sequence[str], left: float
+) -> dict[str, float]:
+    """Of the first favourites, of plain networks and of what images are tried on."""
+    texts = dict.fromkeys((*favourites[:_TIMED], *race.plain, tried_on(job, race)))
     allowed = _TIMING_SHARE * left / len(texts)
-    return mean(_measured(job, text, race.dropouts[-1], allowed) for text in texts)
+    return {text: _measured(job, text, race.dropouts[-1], allowed) for text in texts}
+
+
+def _swift(
+    seconds: Mapping[str, float], favourites: Sequence[str], plain: Sequence[str]
+) -> tuple[str, ...]:
+    """Those favourites that are worth the time, in their order; at least one.
+
+    A network that learns a little more in an epoch, which takes many times as long, is worse when
+    time is over. So beside plain networks only those stay that are not much slower than these.
+    """
+    if not plain:
+        return tuple(favourites)
+    timed = favourites[:_TIMED]
+    bound = _SLOWEST * mean(seconds[text] for text in plain)
+    return tuple(text for text in timed if seconds[text] <= bound) or (
+        min(timed, key=lambda text: seconds[text]),
+    )
 
 
 def _measured(job: Job, text: str, dropout: float, allowed: float) -> float:

@@ -22,14 +22,18 @@ class Halving:
         before_more: trainings get up to so many times as long as usual before further favourites
             of the search take part.
         longest: and up to so many times as long when all do.
+        search_share: of the time for everything, the most that the search before has. However much
+            there is, a search is not longer than by default: more finalists gain more.
     """
 
     to_the_end: int = 3
     least_epochs: int = 4
     before_more: int = 1
     longest: int = 2
+    search_share: float = 0.35
 
 
-IMAGES = Halving(to_the_end=1, least_epochs=2, before_more=4, longest=6)
+IMAGES = Halving(to_the_end=1, least_epochs=2, before_more=4, longest=6, search_share=0.2)
 """Networks for images differ by more than chance does after a few epochs, and are far from done
-then: one of the search's favourites is trained to the end, and for longer."""
+then: one of the search's favourites is trained to the end, and for longer; more of the time goes
+into training."""
