@@ -139,3 +139,43 @@ def test_values_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
 def test_only_images_larger_than_the_border_are_taken(shape: tuple[int, ...]) -> None:
     with pytest.raises(DataError, match=r"crop of 4.*got the shape \[.*leave them out"):
         augmented(torch.zeros(shape), Augment(crop=4), generator())
+
+
+def spots(n: int, height: int, width: int, y: float, x: float) -> Tensor:
+    """A soft spot at (y, x) pixels from the centre."""
+    rows = torch.arange(height)[:, None] - (height - 1) / 2 - y
+    columns = torch.arange(width)[None, :] - (width - 1) / 2 - x
+    one = torch.exp(-(rows**2 + columns**2) / 4)
+    return one.expand(n, 1, height, width)
+
+
+def centres(images: Tensor) -> Tensor:
+    """Of what is in images [n, 1, h, w], in pixels from the middle: [n, 2]."""
+    weights = images[:, 0] / images.sum((1, 2, 3))[:, None, None]
+    places = [torch.arange(size) - (size - 1) / 2 for size in images.shape[2:]]
+    return torch.stack(
+        [(weights.sum(2) * places[0]).sum(1), (weights.sum(1) * places[1]).sum(1)], 1
+    )
+
+
+@pytest.mark.parametrize(("height", "width"), [(33, 33), (33, 49), (49, 33)])
+def test_a_turn_keeps_distances_and_is_at_most_as_wide_as_asked_for(
+    height: int, width: int
+) -> None:
+    found = centres(augmented(spots(400, height, width, 0, 9), Augment(rotation=30), generator()))
+    torch.testing.assert_close(found.norm(dim=1), torch.full((400,), 9.0), atol=0.15, rtol=0)
+    angles = torch.rad2deg(torch.atan2(found[:, 0], found[:, 1]))
+    assert angles.abs().max() <= 30.5
+    assert angles.min() < -25
+    assert angles.max() > 25
+    assert abs(float(angles.mean())) < 3
+
+
+def test_turned_images_are_channels_last_whatever_else_is_done_to_them() -> None:
+    images = pictures(4)
+    for augment in (Augment(rotation=20), Augment(rotation=20, crop=1, cutout=3)):
+        found = augmented(images, augment, generator())
+        assert found.shape == images.shape
+        assert found.is_contiguous(memory_format=torch.channels_last)
+        assert torch.equal(found, augmented(images, augment, generator()))
+    assert not torch.equal(augmented(images, Augment(rotation=20), generator()), images)

@@ -1,4 +1,4 @@
-"""Random changes to training images: crop, mirror image, cutout."""
+"""Random changes to training images: crop, mirror image, turn, cutout."""
 
 from __future__ import annotations
 
@@ -28,9 +28,14 @@ def augmented(images: Tensor, augment: Augment, generator: torch.Generator) -> T
         return images
     if images.ndim != 4 or min(images.shape[2:]) <= augment.crop:
         raise DataError(
-            f"a crop of {augment.crop}, flip and cutout are for images [n, channels, height, "
-            f"width] larger than the crop, got the shape {list(images.shape)}; leave them out"
+            f"a crop of {augment.crop}, flip, rotation and cutout are for images [n, channels, "
+            f"height, width] larger than the crop, got the shape {list(images.shape)}; leave them "
+            "out"
         )
+    if augment.rotation:
+        images = _turned(images, augment.rotation, generator)
+    if augment == Augment(rotation=augment.rotation):
+        return images
     n, channels, height, width = images.shape
     # One gather does everything: which pixel of the image with border is each new pixel?
     # What is blotted out is pixel 0, a corner of the border.
@@ -39,6 +44,20 @@ def augmented(images: Tensor, augment: Augment, generator: torch.Generator) -> T
     pixels = _pixels(augment, n, height, width, border, generator).to(images.device)
     found = bordered.reshape(-1, channels).index_select(0, pixels.flatten())
     return found.view(n, height, width, channels).permute(0, 3, 1, 2)
+
+
+def _turned(images: Tensor, most: int, generator: torch.Generator) -> Tensor:
+    """Each image turned about its centre; what comes in at the corners is 0, the mean colour."""
+    n, _, height, width = images.shape
+    angles = torch.deg2rad((2 * torch.rand(n, generator=generator) - 1) * most)
+    cos, sin, zero = angles.cos(), angles.sin(), torch.zeros(n)
+    # In units of half a side, of which the two of a picture may differ.
+    first = torch.stack([cos, -sin * height / width, zero], dim=1)
+    second = torch.stack([sin * width / height, cos, zero], dim=1)
+    places = F.affine_grid(torch.stack([first, second], dim=1), list(images.shape), False)
+    places = places.to(images.device, images.dtype)
+    turned = F.grid_sample(images, places, "bilinear", "zeros", False)
+    return turned.contiguous(memory_format=torch.channels_last)
 
 
 def _pixels(

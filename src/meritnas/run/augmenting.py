@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from meritnas.errors import DivergedError
@@ -34,39 +34,61 @@ _LEAST_STEPS = 50
 _SMALLER = 4
 """The network that ways are tried on has a quarter of the parameters."""
 
+_DEGREES = 10
+"""That images are turned by at most, where that is tried."""
+
 _CUTOUT = 4
 """The square that is blotted out has a side of a quarter of the image's."""
 
 
-@dataclass(frozen=True)
-class Tried:
-    """A way to change training images, and what a short training with it came to.
-
-    Attributes:
-        augment: the way.
-        valid_loss: None where training diverged.
-    """
-
-    augment: Augment
-    valid_loss: float | None
+Change = Callable[[Augment], Augment]
+"""From the best way so far to another one."""
 
 
-def ways(job: Job) -> tuple[Augment, ...]:
-    """What there is to try, the usual way first; nothing where it is settled.
-
-    It is settled where a user has decided a part of it, where a paper has, and without images.
-    """
+def is_open(job: Job) -> bool:
+    """Whether ways are tried: images, of which neither a user nor a paper has settled it."""
     settings, kind = job.settings, job.prepared.kind.name
-    if kind != "images" or settings.preset == "paper" or settings.reading.changes:
-        return ()
-    usual = settings.alone.augment
-    square = min(job.bundle.train.inputs.shape[-2:]) // _CUTOUT
-    others = (
-        Augment(),
-        replace(usual, flip=not usual.flip),
-        replace(usual, cutout=0 if usual.cutout else square),
+    return kind == "images" and settings.preset != "paper" and not settings.reading.changes
+
+
+def changes(square: int) -> tuple[Change, ...]:
+    """What is tried one after the other; each makes another way of the best so far.
+
+    Args:
+        square: the side of what is blotted out.
+    """
+    return (
+        lambda _: Augment(),
+        lambda best: replace(best, flip=not best.flip),
+        lambda best: replace(best, rotation=_DEGREES),
+        lambda best: replace(best, cutout=0 if best.cutout else square),
     )
-    return tuple(dict.fromkeys((usual, *others)))
+
+
+def next_way(usual: Augment, square: int, losses: Sequence[float | None]) -> Augment | None:
+    """What to try after these losses, or None when all is tried: see `best_way`."""
+    tried = len(losses)
+    if tried == 0:
+        return usual
+    if tried > len(changes(square)):
+        return None
+    return changes(square)[tried - 1](best_way(usual, square, losses))
+
+
+def best_way(usual: Augment, square: int, losses: Sequence[float | None]) -> Augment:
+    """The usual way, with every change that had a smaller validation loss than the best before it.
+
+    Args:
+        usual: where it begins.
+        square: the side of what is blotted out.
+        losses: of the usual way, and of the way after each change; None where training diverged.
+    """
+    found = [math.inf if loss is None else loss for loss in losses]
+    best, least = usual, found[0]
+    for change, loss in zip(changes(square), found[1:], strict=False):
+        if loss < least:
+            best, least = change(best), loss
+    return best
 
 
 @dataclass(frozen=True)
@@ -86,14 +108,14 @@ class Trying:
 
 def trying(job: Job, epochs: int) -> Trying:
     """As much as goes with trainings of so many epochs to the end."""
-    rows, judges, count = len(job.bundle.train), len(job.bundle.valid), len(ways(job))
+    rows, judges = len(job.bundle.train), len(job.bundle.valid)
     share = min(1.0, max(_SHARE, _FEWEST / rows))
     short = round(epochs * _SHARE / share)
-    if count < 2 or short * share * rows < _LEAST_STEPS * job.settings.alone.batch_size:
+    if not is_open(job) or short * share * rows < _LEAST_STEPS * job.settings.alone.batch_size:
         return Trying(share, 0, 0.0)
     # A step forward and back costs about three times one forward, which is what judges need.
     each = (3 * share * rows + judges) / (3 * rows + judges)
-    return Trying(share, short, count * short * each)
+    return Trying(share, short, (1 + len(changes(0))) * short * each)
 
 
 def tried_on(job: Job, race: Race) -> str:
@@ -101,7 +123,7 @@ def tried_on(job: Job, race: Race) -> str:
 
     What changes are good for the data depends little on the network; time does.
     """
-    if not race.plain or not ways(job):
+    if not race.plain or not is_open(job):
         return (*race.plain, *race.finalists)[0]
     family = job.ground.family
     most = family.cost(race.plain[0]) // _SMALLER
@@ -125,30 +147,31 @@ def try_ways(
         how: long, and on how many images.
         listen: told of every training.
     """
-    tried, spent = _kept(store)
-    wanted = ways(job) if how.epochs else ()
-    for number, augment in enumerate(wanted, start=1):
+    if not how.epochs:
+        return
+    losses, spent = _kept(store)
+    usual, square, count = job.settings.alone.augment, _square(job), 1 + len(changes(0))
+    for number in range(1, count + 1):
         begun = time.perf_counter()
-        if all(one.augment != augment for one in tried):
-            tried.append(Tried(augment, _tried(job, architecture, augment, how)))
+        if number > len(losses):
+            way = next_way(usual, square, losses)
+            assert way is not None
+            losses.append(_tried(job, architecture, way, how))
             spent += time.perf_counter() - begun
-            kept = [asdict(one) for one in tried]
-            store.write_json(_FILE, {"tried": kept, "seconds": spent})
-        listen({"kind": "trial", "step": number, "steps": len(wanted)})
+            store.write_json(_FILE, {"valid_losses": losses, "seconds": spent})
+        listen({"kind": "trial", "step": number, "steps": count})
 
 
-def best_way(tried: Sequence[Tried]) -> Augment:
-    """The one with the smallest validation loss, the earlier where equal."""
-    losses = [math.inf if one.valid_loss is None else one.valid_loss for one in tried]
-    return tried[losses.index(min(losses))].augment
+def _square(job: Job) -> int:
+    return int(min(job.bundle.train.inputs.shape[-2:])) // _CUTOUT
 
 
 def augmented_recipe(job: Job, store: RunStore) -> TrainRecipe:
     """How the run trains networks alone: with the way that was found best, if ways were tried."""
-    tried, _ = _kept(store)
-    if not tried:
-        return job.settings.alone
-    return replace(job.settings.alone, augment=best_way(tried))
+    recipe, (losses, _) = job.settings.alone, _kept(store)
+    if not losses:
+        return recipe
+    return replace(recipe, augment=best_way(recipe.augment, _square(job), losses))
 
 
 def seconds_trying(store: RunStore) -> float:
@@ -170,18 +193,12 @@ def _tried(job: Job, text: str, augment: Augment, how: Trying) -> float | None:
     return trained.valid_loss
 
 
-def _kept(store: RunStore) -> tuple[list[Tried], float]:
+def _kept(store: RunStore) -> tuple[list[float | None], float]:
     return store.decode(_FILE, _as_kept) if store.has(_FILE) else ([], 0.0)
 
 
-def _as_kept(found: Mapping[str, Any]) -> tuple[list[Tried], float]:
-    tried = [
-        Tried(
-            Augment(**one["augment"]),
-            None if one["valid_loss"] is None else float(one["valid_loss"]),
-        )
-        for one in found["tried"]
-    ]
-    if not all(one.valid_loss is None or math.isfinite(one.valid_loss) for one in tried):
+def _as_kept(found: Mapping[str, Any]) -> tuple[list[float | None], float]:
+    losses = [None if loss is None else float(loss) for loss in found["valid_losses"]]
+    if not all(loss is None or math.isfinite(loss) for loss in losses):
         raise ValueError("a loss is no finite number")
-    return tried, float(found["seconds"])
+    return losses, float(found["seconds"])

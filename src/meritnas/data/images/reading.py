@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Self
 
 from meritnas.errors import whole_number
@@ -25,6 +25,7 @@ class ImageReading(Reading):
         crop: Images are moved by up to so many pixels.
         flip: Whether half of them are mirrored.
         cutout: Side of a square that is blanked in each.
+        rotation: Most degrees that each is turned by.
         skip_bad_files: Whether damaged files in a folder of pictures are left out.
     """
 
@@ -35,6 +36,7 @@ class ImageReading(Reading):
     crop: int | None = field(default=None, metadata=shown(usual="by preset"))
     flip: bool | None = field(default=None, metadata=shown(usual="with colours only"))
     cutout: int | None = field(default=None, metadata=shown(usual="by preset"))
+    rotation: int | None = field(default=None, metadata=shown(usual="none, or as tried"))
     skip_bad_files: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -46,8 +48,8 @@ class ImageReading(Reading):
     @property
     def changes(self) -> dict[str, Any]:
         """What was decided about changes to training images, by the names of `Augment`."""
-        asked = {"crop": self.crop, "flip": self.flip, "cutout": self.cutout}
-        return {name: value for name, value in asked.items() if value is not None}
+        names = [field.name for field in fields(Augment)]
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def changed(self, recipe: TrainRecipe) -> TrainRecipe:
         """What is done to training images, as far as it was decided."""
