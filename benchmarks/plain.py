@@ -130,6 +130,7 @@ def main() -> int:
     parser.add_argument("--limits", default="50k,150k,400k", help="on parameters")
     parser.add_argument("--minutes", type=float, default=3.0, help="of each")
     parser.add_argument("--seeds", default="0,1,2")
+    parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
     minutes = 0.03 if args.quick else args.minutes
@@ -139,7 +140,7 @@ def main() -> int:
     rows: list[Row] = list(kept)
     for seed in seeds:
         for limit in limits:
-            for method in METHODS:
+            for method in args.methods.split(","):
                 known = {
                     **{"data": Path(args.data).name, "space": args.space, "limit": limit},
                     **{"method": method, "seed": seed, "asked minutes": minutes},
@@ -181,6 +182,8 @@ def _targets(rows: Sequence[Mapping[str, Any]]) -> Iterator[Target]:
         }
         ours = scores["ours"]
         for other in ("plain", "random-race"):
+            if not scores[other]:
+                continue
             spread = max(stdev(ours), stdev(scores[other])) if len(ours) > 1 else 0.0
             behind = mean(scores[other]) - mean(ours)
             yield Target(
