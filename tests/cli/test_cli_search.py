@@ -146,7 +146,7 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
             "decay": "apart",
             "final_rate": 0.0,
             "auxiliary": 0.0,
-            "augment": {"crop": 0, "flip": False, "cutout": 0},
+            "augment": {"crop": 0, "flip": False, "cutout": 0, "rotation": 0},
             "smoothing": 0.0,
         },
         "child_recipe": None,

@@ -117,4 +117,4 @@ def test_every_reading_has_the_cap(kind: object) -> None:
 
 def test_the_cap_is_asked_for_by_its_name_only() -> None:
     with pytest.raises(TypeError):
-        ImageReading(None, None, None, None, None, 7)  # type: ignore[misc]
+        ImageReading(None, None, None, None, None, None, 7)  # type: ignore[misc]

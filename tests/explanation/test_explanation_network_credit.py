@@ -11,7 +11,13 @@ import meritnas
 from flat_search import search
 
 QUICK: dict[str, Any] = {"epochs": 2, "retrain_epochs": 1, "retrain_seeds": 1, "finalists": 1}
-SMALL = {"channels": 4, "cells": 1, "supernet_channels": 4, "supernet_cells": 1}
+SMALL = {
+    "space": "nasbench201",
+    "channels": 4,
+    "cells": 1,
+    "supernet_channels": 4,
+    "supernet_cells": 1,
+}
 DEAD = "|nor_conv_3x3~0|+|nor_conv_1x1~0|none~1|+|skip_connect~0|none~1|none~2|"
 
 

@@ -94,11 +94,12 @@ def most_liked(
         proposed = propose(own, beliefs, feasible, count)
     else:
         rng = np.random.default_rng([seed, 4])
-        near = around(panel.plain(_most(feasible)), feasible)
+        near = around(panel.plain(_most(feasible)), feasible)  # of which up to half stay
         many = propose_widely(own, beliefs, feasible, _LONG_LIST * count, rng, near)
         first = panel.without_weights(feasible, beliefs)
         liked = [each.architecture for each in judge(many, feasible, first, panel.weights)]
-        proposed = list(dict.fromkeys([*own, *liked]))[: max(count, len(own))]
+        known = [one for one in liked if one in set(near)][: count // 2]
+        proposed = list(dict.fromkeys([*own, *known, *liked]))[: max(count, len(own))]
     return judge(proposed, feasible, panel.within(feasible, beliefs), panel.weights)
 
 

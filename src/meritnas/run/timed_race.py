@@ -35,12 +35,6 @@ _ENDING_SHARE = 0.05
 _LEAST_SHARE = 1 / 16
 """Of the data, to begin with."""
 
-_TIMED = 16
-"""How many favourites are timed."""
-
-_SLOWEST = 1.5
-"""So many times as long as the mean plain network's an epoch of a favourite may take."""
-
 
 def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race:
     """The race that the settings or the time allow; what was measured is fixed once."""
@@ -54,7 +48,7 @@ def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race
         rungs = len(store.read_json("architecture.json", "ladder")["ladder"])
         begun, left = time.perf_counter(), seconds_left(job, store)
         seconds = _seconds_an_epoch(job, race, favourites, left)
-        swift = _swift(seconds, favourites, race.plain)
+        swift = _swift(seconds, favourites, race.plain, settings.space.halving.slowest)
         race = replace(race, finalists=swift[: settings.finalists])
         an_epoch = mean(seconds[text] for text in (swift[0], *race.plain))
         planning = time.perf_counter() - begun
@@ -99,27 +93,27 @@ def planning_seconds(store: RunStore) -> float:
 def _seconds_an_epoch(
     job: Job, race: Race, favourites: Sequence[str], left: float
 ) -> dict[str, float]:
-    """Of the first favourites, of plain networks and of what images are tried on."""
-    texts = dict.fromkeys((*favourites[:_TIMED], *race.plain, tried_on(job, race)))
+    """Of plain networks, of what images are tried on, and of favourites as far as it matters."""
+    matters = race.plain and job.settings.space.halving.slowest < math.inf
+    some = favourites if matters else favourites[:1]
+    texts = dict.fromkeys((*some, *race.plain, tried_on(job, race)))
     allowed = _TIMING_SHARE * left / len(texts)
     return {text: _measured(job, text, race.dropouts[-1], allowed) for text in texts}
 
 
 def _swift(
-    seconds: Mapping[str, float], favourites: Sequence[str], plain: Sequence[str]
+    seconds: Mapping[str, float], favourites: Sequence[str], plain: Sequence[str], slowest: float
 ) -> tuple[str, ...]:
     """Those favourites that are worth the time, in their order; at least one.
 
     A network that learns a little more in an epoch, which takes many times as long, is worse when
     time is over. So beside plain networks only those stay that are not much slower than these.
     """
-    if not plain:
+    if not plain or slowest == math.inf:
         return tuple(favourites)
-    timed = favourites[:_TIMED]
-    bound = _SLOWEST * mean(seconds[text] for text in plain)
-    return tuple(text for text in timed if seconds[text] <= bound) or (
-        min(timed, key=lambda text: seconds[text]),
-    )
+    bound = slowest * mean(seconds[text] for text in plain)
+    swift = tuple(text for text in favourites if seconds[text] <= bound)
+    return swift or (min(favourites, key=lambda text: seconds[text]),)
 
 
 def _measured(job: Job, text: str, dropout: float, allowed: float) -> float:

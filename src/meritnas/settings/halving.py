@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -24,6 +25,8 @@ class Halving:
         longest: and up to so many times as long when all do.
         search_share: of the time for everything, the most that the search before has. However much
             there is, a search is not longer than by default: more finalists gain more.
+        slowest: where time is limited, an epoch of a finalist takes at most so many times as long
+            as one of the mean plain network.
     """
 
     to_the_end: int = 3
@@ -31,9 +34,12 @@ class Halving:
     before_more: int = 1
     longest: int = 2
     search_share: float = 0.35
+    slowest: float = math.inf
 
 
-IMAGES = Halving(to_the_end=1, least_epochs=2, before_more=4, longest=6, search_share=0.2)
+IMAGES = Halving(
+    to_the_end=1, least_epochs=2, before_more=4, longest=6, search_share=0.2, slowest=1.5
+)
 """Networks for images differ by more than chance does after a few epochs, and are far from done
 then: one of the search's favourites is trained to the end, and for longer; more of the time goes
 into training."""

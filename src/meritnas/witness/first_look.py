@@ -60,7 +60,8 @@ def first_look(
     hooks = [part.register_forward_hook(look) for part in module.modules() if _is_relu(part)]
     hooks += [part.register_forward_hook(keep) for part in trunk or ()]
     try:
-        found = loss(module(inputs))
+        with torch.set_grad_enabled(trunk is not None):
+            found = loss(module(inputs))
     finally:
         for hook in hooks:
             hook.remove()
