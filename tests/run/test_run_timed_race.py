@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -20,3 +21,22 @@ def test_a_measurement_that_diverges_is_still_one(monkeypatch: pytest.MonkeyPatc
     job, _ = begin("wine", None, Request(space=space, reading=reading))
     monkeypatch.setattr(timed_race, "train_child", unsteady)
     assert timed_race._seconds_for(job, 1, "4-4", 0.0, 1.0) > 0
+
+
+@pytest.mark.parametrize(
+    ("slowest", "expected"),
+    [
+        (math.inf, ("slow", "quick", "usual")),
+        (3.0, ("slow", "quick", "usual")),
+        (1.5, ("quick", "usual")),
+        (0.3, ("quick",)),  # the fastest, where all are too slow
+    ],
+)
+def test_finalists_much_slower_than_plain_networks_are_left_out(
+    slowest: float, expected: tuple[str, ...]
+) -> None:
+    seconds = {"slow": 5.0, "quick": 1.0, "usual": 2.9, "plain": 1.5, "residual": 2.5}
+    favourites = ("slow", "quick", "usual")
+    plain = ("plain", "residual")  # 2 seconds on average
+    assert timed_race._swift(seconds, favourites, plain, slowest) == expected
+    assert timed_race._swift(seconds, favourites, (), slowest) == favourites

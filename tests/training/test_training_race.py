@@ -186,6 +186,21 @@ def test_with_rounds_the_best_plain_network_goes_on_whatever_others_have_done() 
     assert Race.from_json(json.loads(json.dumps(race.to_json()))) == race
 
 
+def test_trainings_to_the_end_are_made_to_fit_once_epochs_have_been_timed() -> None:
+    race = Race(("a", "b"), (0.0,), (5,), 16, (4,), plain=("p", "q"))
+    seconds = {"a": 3.0, "b": 1.0, "p": 2.0, "q": 9.0}
+    short = run(replace(race, epochs=99), [0.1, 0.2, 0.1, 0.2, 0.0, 0.0])[:4]
+    before = race.fitted(short[:3], seconds.__getitem__, 20.0)
+    assert before == race  # a short training is still to come
+    assert race.fitted(short, seconds.__getitem__, 1000.0) == race  # never longer than planned
+    fitted = race.fitted(short, seconds.__getitem__, 50.0)
+    assert fitted == replace(race, epochs=10)  # "a" and "p" take 5 seconds an epoch
+    assert race.fitted(short, seconds.__getitem__, 1.0).epochs == 5  # longer than a short one
+    results = [*short, result(Training("a", 0.0, 5, 10), 0.1)]
+    assert fitted.next(results) == Training("p", 0.0, 5, 10)
+    assert fitted.fitted(results, seconds.__getitem__, 1.0) == fitted  # all as long as the first
+
+
 @pytest.mark.parametrize("rounds", [(), (2,)])
 def test_a_plain_network_is_trained_where_all_others_have_diverged(rounds: tuple[int, ...]) -> None:
     race = Race(("a", "b"), (0.0,), (5,), 8, rounds, plain=("p", "q"))

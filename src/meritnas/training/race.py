@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -193,6 +193,28 @@ class Race:
             tuple(seed for seed in self.seeds if seed in own),
             self.epochs,
         )
+
+    def fitted(
+        self, results: Sequence[Result], an_epoch: Callable[[str], float], left: float
+    ) -> Race:
+        """The race whose trainings to the end, when none has begun, fit into the time.
+
+        After short rounds it is known how long epochs really take.
+
+        Args:
+            results: so far.
+            an_epoch: seconds of one, by architecture.
+            left: seconds.
+        """
+        found = {Training.of(one): one for one in results}
+        following = self.next(results)
+        begun = any(each.epochs == self.epochs for each in found)
+        if not self.rounds or begun or following is None or following.epochs != self.epochs:
+            return self
+        field = [an_epoch(text) for text in self._field(found)]
+        again = (len(self.dropouts) - 1) * field[0] + (len(self.seeds) - 1) * max(field)
+        fitting = int(left / (sum(field) + again))
+        return replace(self, epochs=min(self.epochs, max(self.rounds[-1] + 1, fitting)))
 
     def joined_by(self, architecture: str) -> Race:
         """The race with another network that is trained to the end."""

@@ -134,6 +134,8 @@ def _in_time(
     def worth_beginning(architecture: str, epochs: int) -> bool:
         return _WORTH_BEGINNING * epochs * _seconds_of(architecture, an_epoch) <= left
 
+    if left < math.inf:
+        race = race.fitted(results, lambda text: _seconds_of(text, an_epoch), left)
     following = race.next(results)
     if following is not None:
         worth = worth_beginning(following.architecture, following.epochs)
