@@ -22,10 +22,11 @@ _FILE = "augment.json"
 _SHARE, _FEWEST = 0.25, 1000
 """Of the training images, those that a way is tried on, where these are not fewer than this.
 
-They are seen as often as in a training to the end, for it is repetition that changes help against.
-All images seen a quarter as often prefer no changes: 7,500 of CIFAR-10's for 8 epochs had a
-validation loss of .91 without and .98 with shifts and mirror images, which after 30 epochs are
-clearly better.
+They are seen as often as in a training to the end, for it is repetition that changes help against:
+7,500 images of CIFAR-10, seen 8 times, had a validation loss of .91 without changes, .98 with
+shifts and mirror images; a quarter of them, seen 30 times, 1.19 without, 1.17 with shifts, 1.14
+with both. A quarter of `mnist5k`, seen 20 times, .109 with shifts, .119 without, .204 mirrored,
+.083 with a square blotted out.
 """
 
 _LEAST_STEPS = 50
@@ -119,16 +120,16 @@ def trying(job: Job, epochs: int) -> Trying:
 
 
 def tried_on(job: Job, race: Race) -> str:
-    """The network that ways are tried on: a plain one, a quarter as large as that in the race.
+    """The network that ways are tried on: a plain one, a quarter as large as one in the race.
 
     What changes are good for the data depends little on the network; time does.
     """
-    if not race.plain or not is_open(job):
-        return (*race.plain, *race.finalists)[0]
-    family = job.ground.family
-    most = family.cost(race.plain[0]) // _SMALLER
+    one, family = (*race.plain, *race.finalists)[0], job.ground.family
+    if not is_open(job):
+        return one
+    most = family.cost(one) // _SMALLER
     smaller = family.plain({**job.settings.limits, "params": most})
-    return smaller[0].text if smaller else race.plain[0]
+    return smaller[0].text if smaller else one
 
 
 def try_ways(
