@@ -29,7 +29,7 @@ from meritnas.store.run_store import RunStore
 from meritnas.strategy.tabnas import Tabnas
 from meritnas.training import retrain as retraining
 from meritnas.training.race import Race
-from meritnas.training.retrain import Retrained, retrain_child
+from meritnas.training.retrain import Retrained, retrain_child, summarise
 from meritnas.training.rungs import train_rungs
 from meritnas.training.train import Trained, train_child
 
@@ -539,3 +539,24 @@ def test_a_smaller_limit_whose_network_diverges_is_left_out(tmp_path: Path) -> N
     race = Race(("never",), (0.0,), (3,), 2)
     rows = train_rungs(family, ladder, race, bundle, RECIPE, store, lambda _: None)
     assert [row["limit"] for row in rows] == [10]
+
+
+def test_a_training_that_time_cut_short_does_not_count_beside_whole_ones() -> None:
+    race = Race(("a",), (0.0,), (5, 6, 7), 3)
+
+    def one(seed: int, epochs: int, accuracy: float) -> dict[str, Any]:
+        own = {"architecture": "a", "dropout": 0.0, "seed": seed, "epochs": 3}
+        losses = [1.0 - accuracy] * epochs
+        return {
+            **own,
+            "valid_loss": losses[-1],
+            "valid_losses": losses,
+            "test": {"accuracy": accuracy},
+        }
+
+    found = summarise(race, [one(5, 3, 0.9), one(6, 3, 0.8), one(7, 1, 0.2)], 1.0)
+    assert found.test["accuracy"] == pytest.approx(0.85)
+    assert found.seeds == 2
+    alone = summarise(race, [one(5, 2, 0.9), one(6, 1, 0.5)], 1.0)
+    assert alone.test["accuracy"] == pytest.approx(0.9)
+    assert alone.seeds == 2  # the third was never begun

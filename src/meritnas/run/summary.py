@@ -95,7 +95,7 @@ def _summary(
         "test_spread": trained.test_spread,
         "test_best": trained.test_best,
         "retrain_epochs": race.epochs,
-        "retrain_seeds": len(race.seeds),
+        "retrain_seeds": trained.seeds,
         "race": race.to_json(),
         **_plain(job, trained, found.get("ranked", ())),
         **_drawn(job, chosen),

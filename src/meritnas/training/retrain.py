@@ -38,14 +38,16 @@ class Retrained:
     Attributes:
         race: as it was run, which is shorter than planned where the time was over.
         architecture: the winner.
-        test: metric -> mean over the winner's trainings on the held-out test part, without those
-            that diverged; empty where there is no such part.
+        test: metric -> mean over these trainings on the held-out test part, without those that
+            diverged; empty where there is no such part.
         test_spread: metric -> standard deviation over them (0 for a single one).
         test_best: metric -> of the one with the smallest validation loss, whose weights are kept:
             what papers report as the best of several runs.
         results: every training: architecture, dropout, seed, epochs, losses, best epoch, test
             scores; no losses, best epoch and scores of one that diverged.
         seconds: how long all of them took.
+        seeds: how many trainings of the winner there are, without those that time has cut short
+            where others are whole.
     """
 
     race: Race
@@ -55,6 +57,7 @@ class Retrained:
     test_best: dict[str, float]
     results: tuple[dict[str, Any], ...]
     seconds: float = field(compare=False)
+    seeds: int = 1
 
 
 def retrain_child(
@@ -165,8 +168,11 @@ def _seconds_of(architecture: str, an_epoch: Mapping[str, float]) -> float:
 
 
 def summarise(race: Race, results: list[dict[str, Any]], seconds: float) -> Retrained:
-    """The outcome of a race that is over."""
-    winners = race.winners(results)
+    """The outcome of a race that is over; what time has cut short says nothing about its winner."""
+    own = race.winners(results)
+    whole = [one for one in own if len(one["valid_losses"]) >= one["epochs"]]
+    winners = whole or [best_of(own)]
+    cut = len(own) - len(winners)
     values = {name: [one["test"][name] for one in winners] for name in winners[0]["test"]}
     return Retrained(
         race=race,
@@ -177,6 +183,7 @@ def summarise(race: Race, results: list[dict[str, Any]], seconds: float) -> Retr
             for name, found in values.items()
         },
         test_best=dict(best_of(winners)["test"]),
+        seeds=len(race.seeds) - cut,
         results=tuple(results),
         seconds=seconds,
     )
