@@ -98,7 +98,8 @@ def most_liked(
         many = propose_widely(own, beliefs, feasible, _LONG_LIST * count, rng, near)
         first = panel.without_weights(feasible, beliefs)
         liked = [each.architecture for each in judge(many, feasible, first, panel.weights)]
-        known = [one for one in liked if one in set(near)][: count // 2]
+        plain_like = set(near)
+        known = [one for one in liked if one in plain_like][: count // 2]
         proposed = list(dict.fromkeys([*own, *known, *liked]))[: max(count, len(own))]
     return judge(proposed, feasible, panel.within(feasible, beliefs), panel.weights)
 

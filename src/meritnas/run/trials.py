@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from meritnas.engine.candidates import Candidate
-from meritnas.errors import DivergedError
 from meritnas.run.job import Job
 from meritnas.store.run_store import RunStore
-from meritnas.training.train import train_child
+from meritnas.training.short_training import short_loss
 from meritnas.witness.trials import NAME, WEIGHT, Trials
 from meritnas.witness.vote import order, rank_sums
 
@@ -106,13 +105,7 @@ def _short_training(job: Job, text: str) -> float | None:
     family = settings.space.small(job.ground.searched)
     recipe = replace(settings.alone, auxiliary=0.0)
     child = family.child(text, seed=settings.seed).to(settings.device)
-    try:
-        trained = train_child(
-            child, data.train, data.valid, data.task.loss, recipe, _EPOCHS, settings.seed
-        )
-    except DivergedError:
-        return None
-    return trained.valid_loss
+    return short_loss(child, data, recipe, _EPOCHS, settings.seed)
 
 
 def _is_late(job: Job, gone: float) -> bool:
