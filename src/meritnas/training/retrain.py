@@ -38,8 +38,8 @@ class Retrained:
     Attributes:
         race: as it was run, which is shorter than planned where the time was over.
         architecture: the winner.
-        test: metric -> mean over these trainings on the held-out test part, without those that
-            diverged; empty where there is no such part.
+        test: metric -> mean over the winner's trainings on the held-out test part, without those
+            that diverged or that time has cut short; empty where there is no such part.
         test_spread: metric -> standard deviation over them (0 for a single one).
         test_best: metric -> of the one with the smallest validation loss, whose weights are kept:
             what papers report as the best of several runs.
