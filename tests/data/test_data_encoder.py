@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meritnas.data.columns.category_column import category_key
+from meritnas.data.columns.cells import category_key
 from meritnas.data.columns.encoder import CategoryColumn, NumberColumn, TableEncoder
 from meritnas.data.files.table import read_table
 from meritnas.errors import DataError, UsageError

@@ -14,7 +14,7 @@ import torch
 from PIL import Image, ImageOps
 from sklearn.utils import murmurhash3_32
 
-from meritnas.data.columns.category_column import category_key
+from meritnas.data.columns.cells import category_key
 from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.images.encoder import ImageEncoder
 from meritnas.data.images.pictures import read_pictures

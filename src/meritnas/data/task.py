@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from meritnas.data.answers import answers_of, probabilities_of
 from meritnas.data.labels import (
     Label,
     check_target_numbers,
@@ -18,8 +18,6 @@ from meritnas.data.labels import (
     target_numbers,
 )
 from meritnas.data.multilabel import (
-    BETWEEN,
-    LABEL_THRESHOLD,
     check_labels,
     label_frame,
     label_lists,
@@ -250,14 +248,7 @@ class Task:
                 f"the target '{self.target}' is a number and has no class probabilities; "
                 "ask for labels"
             )
-        if self.kind == "multiclass":
-            return outputs.softmax(dim=1)
-        if self.kind == "multilabel":
-            return outputs.sigmoid()
-        import torch
-
-        # Not 1 - sigmoid(x): that loses all digits of a small probability.
-        return torch.stack((outputs[:, 0].neg().sigmoid(), outputs[:, 0].sigmoid()), dim=1)
+        return probabilities_of(self.kind, outputs)
 
     def labels(self, outputs: Tensor) -> np.ndarray:
         """Turns outputs [n, outputs] into labels [n], or into values on the original scale [n].
@@ -265,15 +256,7 @@ class Task:
         Several labels are text with `|` between them, empty for none.
         """
         plain = outputs.detach().cpu()
-        if self.kind == "regression":
-            return plain[:, 0].double().numpy() * self.scale + self.mean
-        if self.kind == "multilabel":
-            given = (plain.sigmoid() > LABEL_THRESHOLD).tolist()
-            texts = [BETWEEN.join(compress(map(str, self.classes), row)) for row in given]
-            return np.array(texts, dtype=object)
-        codes = plain[:, 0] > 0 if self.kind == "binary" else plain.argmax(dim=1)
-        text = isinstance(self.classes[0], str)
-        return np.array(self.classes, dtype=object if text else None)[codes.long().numpy()]
+        return answers_of(self.kind, self.classes, self.mean, self.scale, plain)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the task as plain JSON values."""

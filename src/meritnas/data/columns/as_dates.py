@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from meritnas.data.columns.date_texts import ISO, read_times
 from meritnas.data.columns.distinct import Distinct, find_distinct
+from meritnas.data.columns.row_inputs import seconds_since_1970
 from meritnas.errors import DataError
-
-ISO = "ISO8601"
-"""The form of 2024-03-31, 2024-03-31 17:05 and 2024-03-31T17:05:10+02:00."""
 
 _ISO = re.compile(
     r"\d{4}-\d\d(-\d\d([T ]\d\d(:?\d\d(:?\d\d([.,]\d+)?)?)?)? ?(Z|[+-]\d\d(:?\d\d)?)?)?"
@@ -109,11 +108,14 @@ def read_dates(values: pd.Series, form: str, zone: str | None) -> Dates | object
     return Dates(_on_the_wall(found, zone), distinct.codes, form, zone)
 
 
+def wall_times(times: pd.DatetimeIndex) -> np.ndarray:
+    """Returns times as datetime64[us] [n]."""
+    return times.as_unit("us").to_numpy()
+
+
 def seconds_of(times: pd.DatetimeIndex) -> np.ndarray:
     """Returns seconds since 1970 as float64 [n], NaN for missing."""
-    seconds = times.as_unit("us").asi8 / 1e6
-    seconds[np.asarray(times.isna())] = np.nan
-    return seconds
+    return seconds_since_1970(wall_times(times))
 
 
 def _direct(values: pd.Series) -> pd.DatetimeIndex | None:
@@ -200,8 +202,4 @@ def _parse(text: list[str], form: str) -> pd.DatetimeIndex | None:
 
 
 def _to_times(text: list[str], form: str) -> pd.DatetimeIndex:
-    read = pd.to_datetime(
-        pd.Series(text, dtype=object), format=form, errors="coerce", utc=form == ISO
-    )
-    times = pd.DatetimeIndex(read)
-    return times if times.tz is None else times.tz_localize(None)
+    return pd.DatetimeIndex(read_times(text, form))

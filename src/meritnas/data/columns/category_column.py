@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from meritnas.data.columns.cells import category_key
 from meritnas.data.columns.distinct import Distinct, find_distinct
+from meritnas.data.columns.row_inputs import category_codes
 
 MANY_CATEGORIES = 50
 LEAST_ROWS = 3
@@ -107,33 +108,7 @@ class CategoryColumn:
         )
 
     def _codes(self, distinct: Distinct) -> np.ndarray:
-        code_of = {category: code for code, category in enumerate(self.categories, 1)}
-        if set(code_of) <= {"False", "True"}:  # what one file calls true, another calls 1
-            code_of.update({"0": code_of.get("False", 0), "1": code_of.get("True", 0)})
-        codes = [code_of.get(category_key(value), 0) for value in distinct.values]
-        return distinct.spread(np.array(codes, dtype=np.float32), 0.0)
-
-
-def category_key(value: object) -> str:
-    """Returns the text that stands for a value, the same however a file happened to be parsed.
-
-    The same column may be read as integers, as floats (if a value is missing), or as text (if
-    one value is not a number), so 1, 1.0 and "1.0" are all "1", and True and "true" are "True".
-    """
-    text = str(value).strip()
-    if text.lower() in ("true", "false"):
-        return text.capitalize()
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    # Python reads "1_000" as a number, files do not mean it.
-    if not math.isfinite(number) or "_" in text:
-        return text
-    try:
-        return str(int(text))
-    except ValueError:
-        return str(int(number)) if number.is_integer() else repr(number)
+        return distinct.spread(category_codes(distinct.values, self.categories), 0.0)
 
 
 def _count(distinct: Distinct, rows: np.ndarray | None) -> tuple[dict[str, int], int]:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from meritnas.data.columns.as_dates import ISO, Dates, read_dates, seconds_of
-from meritnas.data.columns.bound import FARTHEST, bounded
-from meritnas.errors import DataError
-
-PERIODS = {"month": 12, "weekday": 7, "hour": 24}
-"""How many steps a cycle of a date has."""
+from meritnas.data.columns.as_dates import Dates, read_dates, seconds_of, wall_times
+from meritnas.data.columns.bound import FARTHEST
+from meritnas.data.columns.date_texts import no_date
+from meritnas.data.columns.row_inputs import PERIODS, date_inputs, place_in_cycle
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,8 @@ class DateColumn:
         low, high = float(seconds.min()), float(seconds.max())
         if low == high and not indicator:
             return f"constant, {_day(low)} in every row"
-        cycles = [cycle for cycle in PERIODS if len(np.unique(_place(times, cycle))) > 1]
+        wall = wall_times(times)
+        cycles = [cycle for cycle in PERIODS if len(np.unique(place_in_cycle(wall, cycle))) > 1]
         scale = float(seconds.std())
         return cls(
             *(name, dates.form, dates.zone, float(seconds.mean()), scale if scale > 0 else 1.0),
@@ -102,20 +100,20 @@ class DateColumn:
         gaps = ", missing values have an indicator" if self.indicator else ""
         return f"{_day(self.low)} to {_day(self.high)}; time{cycles}{gaps}"
 
-    def encode(self, values: pd.Series, out: np.ndarray) -> np.ndarray:
-        """Writes the inputs to `out` [n, inputs] and returns where values are missing [n].
+    def encode(self, values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the inputs, float32 [n, inputs], and where values are missing [n].
 
         Raises:
             DataError: A value is not a date.
         """
         dates = self._read(values)
-        missing = np.asarray(dates.times.isna())
-        if dates.codes is not None:
-            missing = np.append(missing, True)[dates.codes]
-        for position, column in enumerate(self._columns(dates.times)):
-            column[np.isnan(column)] = 0.0
-            out[:, position] = column if dates.codes is None else np.append(column, 0)[dates.codes]
-        return missing
+        times = wall_times(dates.times)
+        inputs = date_inputs(times, self.mean, self.scale, self.cycles)
+        missing = np.isnat(times)
+        if dates.codes is None:
+            return inputs, missing
+        inputs = np.append(inputs, np.zeros_like(inputs, shape=(1, self.inputs)), axis=0)
+        return inputs[dates.codes], np.append(missing, True)[dates.codes]
 
     def unfamiliar(self, values: pd.Series) -> str | None:
         """Returns a sentence if the values are mostly not like those of the train rows, or far."""
@@ -138,32 +136,11 @@ class DateColumn:
             f"time that was trained on, {_day(self.low)} to {_day(self.high)}{by_far}"
         )
 
-    def _columns(self, times: pd.DatetimeIndex) -> Iterator[np.ndarray]:
-        yield bounded((seconds_of(times) - self.mean) / self.scale)
-        for cycle in self.cycles:
-            angle = _place(times, cycle) * (2 * np.pi / PERIODS[cycle])
-            yield np.sin(angle)
-            yield np.cos(angle)
-
     def _read(self, values: pd.Series) -> Dates:
         dates = read_dates(values, self.form, self.zone)
         if not isinstance(dates, Dates):
-            form = "%Y-%m-%d" if self.form == ISO else self.form
-            example = pd.Timestamp("2024-03-31").strftime(form)
-            raise DataError(
-                f"column '{self.name}' holds {dates!r} where a date like {example} is needed; "
-                "correct the value or leave it empty"
-            )
+            raise no_date(self.name, dates, self.form)
         return dates
-
-
-def _place(times: pd.DatetimeIndex, cycle: str) -> np.ndarray:
-    """Returns the month, weekday or hour from 0 as float64 [n], NaN for missing."""
-    if cycle == "month":
-        return np.asarray(times.month, dtype=np.float64) - 1.0
-    if cycle == "weekday":
-        return np.asarray(times.day_of_week, dtype=np.float64)
-    return np.asarray(times.hour, dtype=np.float64) + np.asarray(times.minute) / 60.0
 
 
 def _day(seconds: float) -> str:

@@ -8,9 +8,10 @@ import pandas as pd
 
 from meritnas.data.columns.bound import FARTHEST
 from meritnas.data.columns.category_column import CategoryColumn
-from meritnas.data.columns.date_column import PERIODS, DateColumn
+from meritnas.data.columns.date_column import DateColumn
 from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.columns.number_column import NumberColumn
+from meritnas.data.columns.row_inputs import PERIODS
 
 _TABLE = (
     "model.onnx and model.pt2 take `numbers`, float64 [n, numbers] as they are in the table, NaN "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -11,9 +12,11 @@ import pandas as pd
 
 from meritnas.data.columns.category_column import CategoryColumn
 from meritnas.data.columns.date_column import DateColumn
+from meritnas.data.columns.decimal_marks import Mark
 from meritnas.data.columns.inputs import TableInputs
 from meritnas.data.columns.names import columns_by_name, is_unnamed
 from meritnas.data.columns.number_column import NumberColumn
+from meritnas.data.columns.row_inputs import write_inputs
 from meritnas.data.columns.sorting import (
     Column,
     DroppedColumn,
@@ -23,7 +26,6 @@ from meritnas.data.columns.sorting import (
     decide_unnamed,
     is_three_codes,
 )
-from meritnas.data.columns.written_numbers import Mark
 from meritnas.errors import DataError, UsageError, whole_number
 from meritnas.wording import did_you_mean, listed
 
@@ -236,23 +238,14 @@ class TableEncoder:
         self, columns: dict[str, pd.Series], rows: slice | np.ndarray, inputs: np.ndarray
     ) -> None:
         """Writes the inputs of some rows."""
-        indicator = len(self.number_columns) + sum(column.inputs for column in self.date_columns)
-        for position, number in enumerate(self.number_columns):
-            values = columns[number.name].iloc[rows]
-            inputs[:, position], missing = number.encode(values)
-            if number.indicator:
-                inputs[:, indicator] = missing
-                indicator += 1
-        position = len(self.number_columns)
-        for date in self.date_columns:
-            values = columns[date.name].iloc[rows]
-            missing = date.encode(values, inputs[:, position : position + date.inputs])
-            position += date.inputs
-            if date.indicator:
-                inputs[:, indicator] = missing
-                indicator += 1
-        for position, category in enumerate(self.category_columns, start=indicator):
-            inputs[:, position] = category.encode(columns[category.name].iloc[rows])
+        ordered: Iterable[NumberColumn | DateColumn] = chain(self.number_columns, self.date_columns)
+        measured = (
+            (found, missing if column.indicator else None)
+            for column in ordered
+            for found, missing in (column.encode(columns[column.name].iloc[rows]),)
+        )
+        coded = (c.encode(columns[c.name].iloc[rows]) for c in self.category_columns)
+        write_inputs(inputs, measured, coded)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the encoder as plain JSON values; floats keep every bit."""

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from meritnas.data.columns.as_numbers import as_numbers, as_truths, check_finite
-from meritnas.data.columns.bound import FARTHEST, bounded
+from meritnas.data.columns.as_numbers import typed_numbers
+from meritnas.data.columns.bound import FARTHEST
+from meritnas.data.columns.cells import check_finite, numbers_of
+from meritnas.data.columns.distinct import find_distinct
 from meritnas.data.columns.far_values import FarValues
 from meritnas.data.columns.quantiles import LEAST_SPREAD, quantile_knots
-from meritnas.errors import DataError
+from meritnas.data.columns.row_inputs import number_inputs, standardised
 
 
 @dataclass(frozen=True)
@@ -132,15 +134,8 @@ class NumberColumn:
         """
         numbers = self._read(values)
         check_finite(numbers, self.name)
-        missing = np.isnan(numbers)
-        if self.far is not None:
-            missing |= self.far.are(numbers)
-        if self.knots:
-            scaled = np.interp(numbers, self.knots, self.heights)
-        else:
-            scaled = bounded(self._standardised(numbers))
-        scaled[missing] = 0.0
-        return scaled.astype(np.float32), missing
+        limit = None if self.far is None else self.far.limit
+        return number_inputs(numbers, self.mean, self.scale, self.knots, self.heights, limit)
 
     def unfamiliar(self, values: pd.Series) -> str | None:
         """Returns a sentence if the values are mostly not like those of the train rows, or far."""
@@ -149,7 +144,7 @@ class NumberColumn:
         if len(present) == 0:
             return f"column '{self.name}' has no values; all of them count as missing"
         missing = np.zeros(len(present), bool) if self.far is None else self.far.are(present)
-        beyond = (np.abs(self._standardised(present)) > FARTHEST) & ~missing
+        beyond = (np.abs(standardised(present, self.mean, self.scale)) > FARTHEST) & ~missing
         outside, trained = missing | beyond, "what was trained on"
         by_far = bool(outside.any())
         if self.low is not None and self.high is not None:
@@ -170,17 +165,10 @@ class NumberColumn:
             f"{taken}"
         )
 
-    def _standardised(self, numbers: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore"):  # what overflows is beyond any bound
-            return (numbers - self.mean) / self.scale
-
     def _read(self, values: pd.Series) -> np.ndarray:
-        numbers, strange = as_numbers(values)
-        if numbers is None and (self.low, self.high) == (0.0, 1.0):
-            numbers = as_truths(values)  # what one file calls 1, another calls true
-        if numbers is None:
-            raise DataError(
-                f"column '{self.name}' holds {strange!r} where a number is needed; "
-                "correct the value or leave it empty"
-            )
-        return numbers
+        typed = typed_numbers(values)
+        if typed is not None:
+            return typed
+        distinct = find_distinct(values)
+        truths = (self.low, self.high) == (0.0, 1.0)
+        return distinct.spread(numbers_of(distinct.values, self.name, truths=truths), np.nan)

@@ -9,8 +9,9 @@ import pandas as pd
 from pandas.api import types
 
 from meritnas.data.columns.as_dates import Dates, find_dates
-from meritnas.data.columns.as_numbers import as_numbers, check_finite, distinct_numbers
+from meritnas.data.columns.as_numbers import as_numbers, distinct_numbers
 from meritnas.data.columns.category_column import CategoryColumn
+from meritnas.data.columns.cells import check_finite
 from meritnas.data.columns.date_column import DateColumn
 from meritnas.data.columns.distinct import Distinct, find_distinct
 from meritnas.data.columns.far_values import find_far_values

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from meritnas.data.columns.decimal_marks import (
+    COMMA,
+    POINT,
+    Mark,
+    find_marks,
+    is_grouped,
+    plain_number,
+)
 from meritnas.data.columns.distinct import Distinct, find_distinct
-
-Mark = Literal[",", "."]
-
-_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}([.\u00a0\u202f]\d{3})+)(,\d+)?([eE][+-]?\d+)?")
-_POINT = re.compile(r"[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d*)?([eE][+-]?\d+)?")
-_GROUPED_BY_POINTS = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})*|0)")
 
 
 def read_written_numbers(
@@ -41,45 +41,21 @@ def read_written_numbers(
     Returns:
         The decimal mark, None where nothing tells.
     """
-    texts = _columns_with_commas(frame)
-    comma = {place for place, column in texts.items() if _all(_COMMA, column)}
-    point = {place for place, column in texts.items() if _all(_POINT, column)}
-    if separator == ",":
-        comma &= point  # a quoted 1,5 may be anything
+    distinct = _columns_with_commas(frame)
     floats = [place for place, kind in enumerate(frame.dtypes) if types.is_float_dtype(kind)]
-    mark: Mark | None
-    if comma - point:
-        mark = ","
-    elif point - comma:
-        mark = "."
-    else:
-        mark = _by_points(floats, as_text, known, separator, undecided=bool(comma & point))
-    for place in sorted(comma | point):
-        fits_comma = place in comma and (place not in point or mark == ",")
-        frame.isetitem(place, _numbers(texts[place], "," if fits_comma else "."))
+
+    def written() -> Iterator[list[str]]:
+        return (
+            (_texts(find_distinct(c)) for _, c in as_text(floats).items()) if floats else iter(())
+        )
+
+    commas = {place: _texts(column) for place, column in distinct.items()}
+    mark, columns = find_marks(commas, written, separator, known)
+    for place, own in columns.items():
+        frame.isetitem(place, _numbers(distinct[place], own))
     if mark == ",":
         _read_grouped(frame, floats, as_text)
     return mark
-
-
-def _by_points(
-    floats: list[int],
-    as_text: Callable[[list[int]], pd.DataFrame],
-    known: Mark | None,
-    separator: str | None,
-    *,
-    undecided: bool,
-) -> Mark | None:
-    """Returns the decimal mark of a file where no comma tells."""
-    if not undecided and known != ",":
-        return None
-    if floats and any(
-        not _all(_GROUPED_BY_POINTS, find_distinct(values)) for _, values in as_text(floats).items()
-    ):
-        return "."
-    if known is not None:
-        return known
-    return "," if separator == ";" else "."
 
 
 def _columns_with_commas(frame: pd.DataFrame) -> dict[int, Distinct]:
@@ -91,7 +67,7 @@ def _columns_with_commas(frame: pd.DataFrame) -> dict[int, Distinct]:
         values = frame.iloc[:, place]
         # Most text is seen not to be numbers by a few values.
         few = [str(value) for value in values.iloc[:20].tolist() if not pd.isna(value)]
-        if not all(_COMMA.fullmatch(text) or _POINT.fullmatch(text) for text in few):
+        if not all(COMMA.fullmatch(text) or POINT.fullmatch(text) for text in few):
             continue
         distinct = find_distinct(values)
         if any("," in str(value) for value in distinct.values):
@@ -99,13 +75,12 @@ def _columns_with_commas(frame: pd.DataFrame) -> dict[int, Distinct]:
     return found
 
 
-def _all(pattern: re.Pattern[str], distinct: Distinct) -> bool:
-    return all(pattern.fullmatch(str(value).strip()) for value in distinct.values)
+def _texts(distinct: Distinct) -> list[str]:
+    return [str(value) for value in distinct.values]
 
 
 def _numbers(distinct: Distinct, mark: Mark) -> pd.Series:
-    grouping = re.compile("," if mark == "." else "[.\u00a0\u202f]")
-    plain = [grouping.sub("", str(value).strip()).replace(",", ".") for value in distinct.values]
+    plain = [plain_number(text, mark) for text in _texts(distinct)]
     numbers = pd.to_numeric(pd.Series(plain, dtype=object)).to_numpy()
     if (distinct.codes < 0).any():
         return pd.Series(distinct.spread(numbers.astype(np.float64), np.nan))
@@ -120,5 +95,5 @@ def _read_grouped(
         return
     for place, (_, values) in zip(floats, as_text(floats).items(), strict=True):
         distinct = find_distinct(values)
-        if any("." in str(v) for v in distinct.values) and _all(_GROUPED_BY_POINTS, distinct):
+        if is_grouped(_texts(distinct)):
             frame.isetitem(place, _numbers(distinct, ","))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from meritnas.data.columns.written_numbers import Mark
+from meritnas.data.columns.decimal_marks import Mark
 from meritnas.data.files.clean_cells import MISSING, tidy_table
 from meritnas.data.files.parquet import read_parquet
 from meritnas.data.files.plain_file import check_plain_file

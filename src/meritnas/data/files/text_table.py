@@ -10,8 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from meritnas.data.columns.decimal_marks import Mark
 from meritnas.data.columns.names import tidy_names
-from meritnas.data.columns.written_numbers import Mark, read_written_numbers
+from meritnas.data.columns.written_numbers import read_written_numbers
 from meritnas.data.files.clean_cells import MISSING, tidy_table
 from meritnas.data.files.encoding import read_utf8
 from meritnas.data.files.prose import is_prose

@@ -11,10 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from meritnas.data.columns.bound import FARTHEST
-from meritnas.data.columns.date_column import PERIODS, DateColumn
+from meritnas.data.columns.date_column import DateColumn
 from meritnas.data.columns.description import raw_numbers
 from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.columns.number_column import NumberColumn
+from meritnas.data.columns.row_inputs import PERIODS
 from meritnas.data.kind import GraphInputs
 
 _MISSING = 0.1
