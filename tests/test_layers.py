@@ -19,6 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("data",),
     ("space", "workers"),
     ("supernet",),
+    ("nn",),
     ("cost",),
     ("families",),
     ("policy",),

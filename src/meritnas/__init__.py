@@ -8,6 +8,7 @@ The packages, each of which may import those before it (tests/test_layers.py che
     settings, data         what users decide, and what they bring
     workers                who computes a share of what
     space, supernet, cost  decisions, shared weights, what architectures cost and which fit
+    nn                     decisions and layers for networks of users' own
     families               kinds of networks: tables, images, texts, modalities
     policy, credit         how likely options are, and what they are worth
     strategy               the search strategies, a file for each paper
@@ -56,6 +57,8 @@ if TYPE_CHECKING:  # for type checkers and editors; all else finds names as `__g
     from meritnas.explanation.modalities import ModalityExplanation as ModalityExplanation
     from meritnas.explanation.network import NetworkExplanation as NetworkExplanation
     from meritnas.exporting.export import export as export
+    from meritnas.families.built.family import BuiltSpace as BuiltSpace
+    from meritnas.families.built.family import space_of as space_of
     from meritnas.families.convnet.family import ConvnetSpace as ConvnetSpace
     from meritnas.families.convnet.family import convnet_space as convnet_space
     from meritnas.families.convnet.spec import Convnet as Convnet
@@ -140,6 +143,7 @@ _MODULES = {
     "meritnas.explanation.modalities": ("ModalityExplanation",),
     "meritnas.explanation.network": ("NetworkExplanation",),
     "meritnas.exporting.export": ("export",),
+    "meritnas.families.built.family": ("BuiltSpace", "space_of"),
     "meritnas.families.darts.family": ("DartsSpace", "darts_space"),
     "meritnas.families.fusion.family": ("FusionSpace", "fusion_space"),
     "meritnas.families.convnet.family": ("ConvnetSpace", "convnet_space"),

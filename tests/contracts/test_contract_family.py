@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import own_networks
 import pytest
 import torch
 from family_contract import CHECKS, Case
 from torch import Tensor
 
 from meritnas import TableInputs, TabularSpace, tabular_space
+from meritnas.families.built.family import BuiltSpace, space_of
+from meritnas.families.built.reads import Words, example
 from meritnas.families.convnet.family import ConvnetSpace, convnet_space
 from meritnas.families.darts.family import DartsSpace, darts_space
 from meritnas.families.fusion.family import FusionSpace, fusion_space
@@ -71,6 +74,30 @@ def fusion_case(name: str, family: FusionSpace) -> Case:
     return Case(name, family, inputs, idle=True, codes=True)
 
 
+def own_case(name: str, family: BuiltSpace, **facts: bool) -> Case:
+    reads = family.maker.reads
+
+    def inputs(rows: int, seed: int) -> Tensor:
+        generator = torch.Generator().manual_seed(seed)
+        if isinstance(reads, Words):
+            return torch.randint(reads.count, (rows, 4), generator=generator)
+        shape = example(reads, rows, "meta").shape
+        return torch.randn(shape, generator=generator)
+
+    return Case(name, family, inputs, **facts)
+
+
+OWN_CASES = (
+    own_case("own layers", space_of(own_networks.layers, 5, 3)),
+    own_case("own maps", space_of(own_networks.maps, (2, 6, 6), 3), idle=True),
+    own_case(
+        "own transformer",
+        space_of(own_networks.transformer, Words(7), 7),
+        idle=True,
+        regroups=True,
+    ),
+    own_case("own module with choices", space_of(own_networks.ready(4, 2), 4, 2), trained=True),
+)
 CHANNELS = ((4, 8), (8, 12), (8, 16))
 VIEWS = {"image": [(2, 4, 4)], "sound": [(3, 6), (5,)]}
 FUSION_CASES = (
@@ -114,6 +141,7 @@ CELL_CASES = (
 )
 
 CASES = (
+    *OWN_CASES,
     *CELL_CASES,
     *FUSION_CASES,
     tabular_case("numbers", tabular_space(5, 3, 3, (2, 4, 7, 12))),

@@ -1,0 +1,293 @@
+"""A user's own networks as a family: what a build function makes, or a module with choices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from meritnas.cost.terms import CostTerms
+from meritnas.errors import SpaceError, UsageError, told
+from meritnas.families.built.learning import Learner, factors
+from meritnas.families.built.maker import Maker
+from meritnas.families.built.pieces import Observer, Piece, Pieces
+from meritnas.families.built.plan import Plan, picks_by_name
+from meritnas.families.built.reads import answer_shape, as_reads, example
+from meritnas.families.built.supernet import BuiltSupernet
+from meritnas.families.family import Absence, keep, seeded
+from meritnas.families.latency import microseconds_on
+from meritnas.families.stored_size import file_bytes
+from meritnas.families.timed import TimedFamily
+from meritnas.plugins import own_code
+from meritnas.settings.spec import SpaceSpec
+from meritnas.space.architecture import Architecture
+from meritnas.space.space import Space
+
+_KEPT = 4
+_CHECKED = 16
+"""Random networks whose weights must be those that the supernet has for them."""
+
+
+def space_of(
+    build: Callable[..., Any] | nn.Module,
+    inputs: Any,
+    outputs: int,
+    *,
+    options: Mapping[str, Any] | None = None,
+    spec: SpaceSpec | None = None,
+) -> BuiltSpace:
+    """The space that a build function, or a module with `mn.Choice` inside, stands for.
+
+    Args:
+        build: `build(pick, inputs, outputs)` that returns a torch module, or a ready module.
+        inputs: what networks read: a number of columns, a `TableInputs`, a shape without the
+            batch, or `mn.Words(count)`.
+        outputs: how many numbers they give.
+        options: keyword arguments for the function.
+        spec: of the function, where a run shall find it again.
+    """
+    if isinstance(outputs, bool) or not isinstance(outputs, int) or outputs < 1:
+        raise SpaceError(f"at least one output is needed, got outputs={outputs}")
+    if not callable(build):
+        raise SpaceError(
+            "a space is made of a build function (pick, inputs, outputs) or of a torch module, "
+            f"got {type(build).__name__}"
+        )
+    name = getattr(build, "__name__", type(build).__name__)
+    maker = Maker(build, as_reads(inputs), outputs, dict(options or {}), name)
+    origin = _origin(maker)
+    kept = tuple(question.options for question in origin.plan.questions)
+    return BuiltSpace(maker, kept, origin=origin, known_spec=spec)
+
+
+@lru_cache(maxsize=_KEPT)
+def _origin(maker: Maker) -> Origin:
+    """What is known of networks; a search asks for the same ones several times."""
+    origin = Origin(maker, maker.plan())
+    kept = tuple(question.options for question in origin.plan.questions)
+    origin.check(BuiltSpace(maker, kept, origin=origin))
+    return origin
+
+
+@dataclass(eq=False)
+class Origin:
+    """What is found out once about networks, whichever of their options are kept.
+
+    Attributes:
+        maker: makes them.
+        plan: their decisions.
+    """
+
+    maker: Maker
+    plan: Plan
+
+    @cached_property
+    def device(self) -> str:
+        """Where networks are run to be counted: `meta`, unless they cannot be made there."""
+        try:
+            self._observe(Observer(), self._largest, "meta")
+        except Exception:  # whatever a user's code does on tensors without numbers
+            return "cpu"
+        return "meta"
+
+    @property
+    def _largest(self) -> tuple[int, ...]:
+        return tuple(size - 1 for size in self.plan.sizes)
+
+    def built(self, picks: Sequence[int], device: str = "meta") -> nn.Module:
+        """The network of these picks, for a look; it must ask what the plan says."""
+        named = dict(zip(self.plan.by_name, picks, strict=True))
+        with torch.device(device), torch.random.fork_rng(devices=[]):
+            return self.maker.child(named, self.plan.by_name)
+
+    def check(self, family: BuiltSpace) -> None:
+        """Complain about networks that do not fit the data, or are not what the supernet has."""
+        rng = np.random.default_rng(0)
+        random = [tuple(map(int, rng.integers(self.plan.sizes))) for _ in range(_CHECKED)]
+        with torch.device("meta"):
+            supernet = family.supernet()
+        for picks in map(self.plan.canonical, [self._largest, self._largest, *random]):
+            self._check_asked(picks)
+            supernet.check(picks, self.built(picks))
+        self._check_answer()
+
+    def _check_answer(self) -> None:
+        """Complain where a network fails on an example, or gives what is no answer."""
+        network = self.built(self._largest, self.device)
+        with own_code(self.maker.name), torch.no_grad():
+            found = network(example(self.maker.reads, 2, self.device))
+        wanted = answer_shape(self.maker.reads, 2, self.maker.outputs)
+        if not isinstance(found, Tensor) or tuple(found.shape) != wanted:
+            got = told(found)
+            if isinstance(found, Tensor):
+                got = f"numbers of the shape {tuple(found.shape)}"
+            raise SpaceError(
+                f"networks of {self.maker.name} must give numbers of the shape {wanted} for two "
+                f"rows, got {got}; end with a layer of `outputs` units"
+            )
+
+    def _check_asked(self, picks: Sequence[int]) -> None:
+        named = dict(zip(self.plan.by_name, picks, strict=True))
+        with torch.device("meta"), torch.random.fork_rng(devices=[]):
+            asked = set(self.maker.asked(named, self.plan.by_name))
+        answers = [q.options[k] for q, k in zip(self.plan.questions, picks, strict=True)]
+        for name, wanted in zip(named, self.plan.asked(answers), strict=True):
+            if (name in asked) != wanted:
+                raise SpaceError(
+                    f"decision '{name}' is {'not ' if wanted else ''}asked by the network "
+                    f"{'-'.join(answers)}, where all options together say that it is"
+                    f"{'' if wanted else ' not'}; what depends on an answer stands in a function: "
+                    'pick.one("name", this=lambda: ..., that=lambda: ...)() or mn.Stack'
+                )
+
+    def _observe(self, observer: Observer, picks: Sequence[int], device: str) -> Pieces:
+        network = self.built(picks, device)
+        with own_code(self.maker.name):
+            return observer.pieces(network, example(self.maker.reads, 1, device))
+
+    @cached_property
+    def learner(self) -> Learner:
+        """What every module of every network costs."""
+        observer, device = Observer(), self.device
+        names = list(self.plan.by_name)
+        found = Learner(
+            self.plan.sizes, lambda picks: self._observe(observer, picks, device), names
+        )
+        found.learn()
+        return found
+
+    @cached_property
+    def costs(self) -> Mapping[str, CostTerms]:
+        """Exact sums of factors."""
+        rest = file_bytes(len(self.plan.questions))
+
+        def terms(cost: Callable[[Piece], int], constant: int, *unit: Any) -> CostTerms:
+            return factors(self.plan.sizes, self.learner.parts(), cost, constant, *unit)
+
+        return {
+            "params": terms(lambda piece: piece.params, 0, "parameters"),
+            "flops": terms(lambda piece: piece.flops, 0, "multiply-adds"),
+            "size": terms(lambda piece: piece.stored, rest, "kB as stored", 1000),
+        }
+
+    def timed(self, device: str) -> CostTerms:
+        """Microseconds: every layer of a kind, with such settings and inputs, is timed once."""
+        where: dict[Any, tuple[int, ...]] = {}
+        for picks, pieces in self.learner.networks():
+            for piece in pieces.values():
+                if piece.signature is not None:
+                    where.setdefault(piece.signature, picks)
+        wanted: dict[tuple[int, ...], list[Any]] = {}
+        for signature, picks in where.items():
+            wanted.setdefault(picks, []).append(signature)
+        parts = {}
+        for picks, signatures in wanted.items():
+            made = {(type(m), m.extra_repr()): m for m in self.built(picks, "cpu").modules()}
+            for signature in signatures:
+                parts[signature] = (made[signature[:2]], torch.zeros(signature[2]))
+        spent = microseconds_on(parts, device)
+        return factors(
+            self.plan.sizes,
+            self.learner.parts(),
+            lambda piece: 0 if piece.signature is None else spent[piece.signature],
+            0,
+            "ms a row",
+            1000,
+        )
+
+
+@dataclass(frozen=True)
+class BuiltSpace(TimedFamily):
+    """The family behind `space_of`; `options` holds the names of every decision's options.
+
+    Costs, all of the child, exact:
+        params: sum(p.numel()), embeddings of a table's categories included.
+        flops: multiply-adds of all matrix products and convolutions for one row, image or word.
+        size: bytes of its safetensors file, with an upper bound for the file's header.
+        latency: microseconds for one row, as the sum over its layers, where `timed` measured them.
+    """
+
+    maker: Maker
+    options: tuple[tuple[str, ...], ...]
+    origin: Origin = field(compare=False, repr=False)
+    known_spec: SpaceSpec | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def space(self) -> Space:
+        """The decisions of the build function, in the order in which it asks."""
+        return self.origin.plan.space(self.options)
+
+    @cached_property
+    def costs(self) -> Mapping[str, CostTerms]:
+        """What was counted, for the options that are kept."""
+        rows = zip(self.origin.plan.questions, self.options, strict=True)
+        kept = [np.array([q.options.index(name) for name in names]) for q, names in rows]
+        own = {name: terms.restrict(kept) for name, terms in self.origin.costs.items()}
+        return {**own, **self.timed_costs}
+
+    @property
+    def builds(self) -> int:
+        """How many networks were built to find the costs out."""
+        return self.origin.learner.builds
+
+    def timed(self, device: str = "cpu") -> BuiltSpace:
+        """The same space with a latency for every network."""
+        whole = self.origin.timed(device)
+        rows = zip(self.origin.plan.questions, self.options, strict=True)
+        kept = [np.array([q.options.index(name) for name in names]) for q, names in rows]
+        return self.with_latency(whole.restrict(kept))
+
+    def supernet(self, seed: int = 0) -> BuiltSupernet:
+        """The build function's network with all options."""
+        names = list(self.origin.plan.by_name)
+        with seeded(seed):
+            body, pick = self.maker.body(dict(zip(names, self.options, strict=True)))
+            return BuiltSupernet(body, pick.switch, names, self._child_of)
+
+    def _child_of(self, picks: Sequence[int]) -> nn.Module:
+        return self.child(self.space.architecture(picks))
+
+    def child(
+        self,
+        architecture: Architecture | str,
+        seed: int = 0,
+        dropout: float = 0.0,
+        auxiliary: bool = False,
+    ) -> nn.Module:
+        """What the build function makes of these answers; `dropout` is that of its dropout layers.
+
+        Without any dropout, their own rates hold.
+        """
+        if auxiliary:
+            raise UsageError(
+                "networks of a space of your own have no auxiliary head; set auxiliary to 0"
+            )
+        found = self.as_architecture(architecture)
+        self.space.picks(found)  # complains about what is no architecture of this space
+        picks = picks_by_name(self.origin.plan, found.options)
+        with seeded(seed):
+            network = self.maker.child(picks, self.origin.plan.by_name)
+        for module in network.modules() if dropout else ():
+            if isinstance(module, nn.modules.dropout._DropoutNd):
+                module.p = dropout
+        return network
+
+    def restrict(self, kept: Sequence[np.ndarray]) -> BuiltSpace:
+        """The same networks with fewer options to choose from."""
+        latency = self.restricted_latency(kept)
+        return replace(self, options=keep(self.options, kept), latency=latency)
+
+    @property
+    def spec(self) -> SpaceSpec:
+        """The function by its name, where it has one."""
+        return super().spec if self.known_spec is None else self.known_spec
+
+    @property
+    def absence(self) -> Absence:
+        """What is taken away is answered by the first option: the narrowest, the shallowest."""
+        return Absence(0, "the first option")
