@@ -59,7 +59,6 @@ _PAIRS = "where inputs come in pairs no second option of an edge is feasible whi
 _SHARES = "the shares of draws differ as little as their mean losses, and chance adds up"
 _RULED = "it finds 8 of 18 since dead operations are ruled out; why has not been looked into"
 _NEVER = "its mixture never learns: options are ranked at the end, by values"
-_BLAME = "blame adds up over rounds, so for long it is least for what was drawn the least"
 
 CANNOT_FIND: Lines = {
     ("advantage", "tabular"): _SCALED,
@@ -78,11 +77,6 @@ CANNOT_FIND: Lines = {
 CANNOT_RANK: Lines = {
     **{key: why for key, why in CANNOT_FIND.items() if not key[0].startswith("darts-shapley")},
     **{("darts-shapley-frozen", space): _NEVER for space in SEEDS},
-    **{("manas", space): _BLAME for space in ("tabular", "recurrent")},
-    **{
-        ("manas-coordinated-zipf", space): _BLAME
-        for space in ("tabular", "recurrent", KNOWN_CELLS, "fusion")
-    },
 }
 """Where beliefs do not rank the answer first."""
 

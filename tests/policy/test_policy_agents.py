@@ -224,3 +224,43 @@ def test_kin_change_the_recommendation_where_an_agent_has_seen_too_little() -> N
         chosen[bool(kin)] = space.space.picks(agents.favourite())
     assert chosen[False] == (2,) * 10 + (1,)
     assert chosen[True] == (2,) * 11
+
+
+def learnt(feasible: FeasibleSet, rows: list[np.ndarray], noise: float, rounds: float) -> Agents:
+    """Agents whose options have these mean excesses, each from so many rounds."""
+    agents = Agents(feasible, Zipf())
+    times = [np.full(len(row), rounds) for row in rows]
+    agents.learn([np.zeros(len(row)) for row in rows], times, [rounds * r for r in rows], times)
+    agents.noise = noise
+    return agents
+
+
+MEANS = st.lists(st.lists(st.floats(-1, 1), min_size=3, max_size=3), min_size=3, max_size=3)
+
+
+@given(MEANS, st.sampled_from([FREE, LIMITED]))
+def test_the_most_probable_network_of_what_is_recommended_is_the_favourite(
+    means: list[list[float]], feasible: FeasibleSet
+) -> None:
+    agents = learnt(feasible, [np.array(row) for row in means], 0.5, 3.0)
+    rows = agents.recommended()
+    assert all(row.sum() == pytest.approx(1.0) for row in rows)
+    favourite = SPACE.space.picks(agents.favourite())
+    mode = SPACE.space.picks(feasible.best([np.log(row) for row in rows]))
+    worth = [sum(means[i][p] for i, p in enumerate(picks)) for picks in (favourite, mode)]
+    assert worth[0] == pytest.approx(worth[1], abs=1e-6)
+
+
+def test_what_chance_alone_makes_is_recommended_nearly_equally() -> None:
+    rng = np.random.default_rng(0)
+    noise, rounds = 4.0, 25.0
+    error = np.sqrt(noise / rounds)
+    told = [rng.normal(0, error, 3) for _ in range(3)]
+    unsure = learnt(FREE, told, noise, rounds).recommended()
+    assert all(stats.entropy(row) > 0.9 * np.log(3) for row in unsure)
+    sure = learnt(FREE, [np.array([0.0, 1.0, 1.0]) * 20 * error] * 3, noise, rounds).recommended()
+    assert all(row[0] > 0.99 for row in sure)
+
+
+def test_before_anything_is_known_all_is_recommended_alike() -> None:
+    assert Agents(FREE, Zipf()).recommended() == [pytest.approx([1 / 3] * 3)] * 3

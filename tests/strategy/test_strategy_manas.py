@@ -62,7 +62,7 @@ def test_a_round_judges_a_path_blames_its_options_and_trains_the_same_path() -> 
     strategy, probe = manas(**EXACT), edge_probe(EdgeNet(SIZES))
     heard = listening(probe)
     before = [row.copy() for row in strategy.agents.blame]
-    chances = strategy.beliefs()
+    chances = strategy.agents.probabilities()
     learnt = strategy.update(probe, JOINT)
     ((picks,), (loss,)) = heard[0]
     scaled = loss / 20.0
@@ -107,7 +107,7 @@ def test_a_baseline_blames_what_lost_more_than_before_and_praises_what_lost_less
         strategy.rng = np.random.default_rng(number)
         heard = listening(probe)
         strategy.update(probe, JOINT)
-        chances = strategy.beliefs()
+        chances = strategy.agents.probabilities()
         strategy.update(probe, JOINT)
         (_, (before,)), ((picks,), (loss,)) = heard
         more = min(1.0, loss / 20.0) - min(1.0, before / 20.0)
@@ -120,7 +120,7 @@ def test_a_baseline_blames_what_lost_more_than_before_and_praises_what_lost_less
 def test_error_rates_can_be_the_blame() -> None:
     strategy, probe = manas(judged_by="error", **EXACT), edge_probe(EdgeNet(SIZES))
     probe.score = lambda *_: 0.75  # type: ignore[method-assign]
-    chances = strategy.beliefs()
+    chances = strategy.agents.probabilities()
     learnt = strategy.update(probe, JOINT)
     assert learnt is not None
     assert learnt.values["reward"] == 0.75
@@ -260,7 +260,7 @@ def test_the_leader_has_the_least_mean_excess_of_options_weighted_by_their_chanc
     heard = listening(probe)
     chances = []
     for _ in range(60):
-        chances.append(strategy.beliefs())
+        chances.append(strategy.agents.probabilities())
         strategy.update(probe, JOINT)
         strategy.sample(JOINT)
     found = problem().feasible.space.picks(strategy.leader())
@@ -409,3 +409,16 @@ def test_networks_that_lose_more_than_chance_are_told_apart_at_the_end() -> None
     worst = max(float(loss) for _, (loss,) in heard)
     found = float(probe.held_out_loss(np.array(picks)))
     assert found < best + 0.25 * (worst - best)
+
+
+@pytest.mark.parametrize("name", ["manas", "manas-coordinated-zipf"])
+def test_agents_believe_what_they_recommend_and_not_what_they_draw_by(name: str) -> None:
+    strategy, probe = manas(name), edge_probe(EdgeNet(SIZES))
+    for _ in range(60):
+        strategy.update(probe, JOINT)
+        strategy.sample(JOINT)
+    space = problem().feasible.space
+    likely = space.architecture([int(row.argmax()) for row in strategy.beliefs()])
+    assert likely == strategy.leader()
+    drawn = strategy.agents.probabilities()
+    assert likely != space.architecture([int(row.argmax()) for row in drawn])

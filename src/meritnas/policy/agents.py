@@ -227,6 +227,23 @@ class Agents:
         With kin, an option's mean excess is drawn towards that of the same operation elsewhere, as
         much as evidence says (`pooled_means`; not in the paper).
         """
+        return self.feasible.best(self._worths())
+
+    def recommended(self) -> list[np.ndarray]:
+        """How probable each option is under what the agents recommend: a row for each agent.
+
+        A softmax of what options are worth, in units of two standard errors of their means, so that
+        differences which chance alone makes leave rows nearly equal. The most probable feasible
+        network is the favourite.
+        """
+        rounds = float(np.mean([row.mean() for row in self.times]))
+        if self.noise <= 0 or rounds <= 0:
+            return [np.full(len(row), 1.0 / len(row)) for row in self.blame]
+        error = math.sqrt(self.noise / rounds)
+        return [_softmax(row / (2.0 * error)) for row in self._worths()]
+
+    def _worths(self) -> list[np.ndarray]:
+        """How much worse each option is in a round than its agent's best: 0 or less."""
         means = [_mean(*known) for known in zip(self.excess, self.draws, strict=True)]
         if self.kin:
             pooled = pooled_means(means, self.times, self.noise, self.kin)
@@ -234,7 +251,7 @@ class Agents:
             means = [np.where(np.isfinite(own), row, np.inf) for row, own in parts]
         worth = [_worth(row) for row in means]
         unknown = -1.0 + sum(row[np.isfinite(row)].min(initial=0.0) for row in worth)
-        return self.feasible.best([np.maximum(row, unknown) for row in worth])
+        return [np.maximum(row, unknown) for row in worth]
 
     def one_draw(self, rng: np.random.Generator) -> Architecture:
         """A feasible architecture by the agents' choice, without exploration (algorithm 1)."""

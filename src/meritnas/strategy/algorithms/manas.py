@@ -79,6 +79,10 @@ class BlamedAgents(AgentStrategy):
     _ahead: Proposals | None = field(default=None, init=False)
     _judged: np.ndarray | None = field(default=None, init=False)
 
+    def beliefs(self) -> list[np.ndarray]:
+        """What the agents recommend, not what they draw by, which explores on purpose."""
+        return self.agents.recommended()
+
     def sample(self, clock: Clock) -> Gates:
         """The path that was judged just now; in the warm-up a new one."""
         del clock
