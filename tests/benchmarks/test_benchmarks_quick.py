@@ -37,6 +37,7 @@ ARGUMENTS = {
     "nasbench201_limits": [*CIFAR, "--seeds", "0", "--size", "8", "--strategies", "advantage"],
     "witnesses": [*CIFAR, "--size", "8"],
     "convnet_witnesses": ["images.npz", "--max-params", "5k"],
+    "unique_witnesses": ["digits"],
     "credit_fidelity": [*CIFAR, "--seeds", "0", "--figure", "fidelity.png"],
     "plain": ["wine", "--limits", "2k"],
     "recurrent_search": ["book.txt", "--figure", "cells.png"],
