@@ -11,7 +11,7 @@ from torch import Tensor
 
 import meritnas
 from flat_search import search
-from meritnas import nasbench201_space, tabular_space
+from meritnas import darts_space, nasbench201_space, tabular_space
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
 from meritnas.engine import candidates
@@ -120,6 +120,20 @@ def test_a_longer_list_is_first_judged_by_those_who_need_no_shared_weights(
     first = judge(many, feasible, panel.without_weights(feasible, beliefs), panel.weights)
     liked = [each.architecture for each in first if each.architecture != own[0]]
     assert {each.architecture for each in found} == {own[0], *liked[:2]}
+
+
+def test_where_all_cells_differ_the_order_is_that_of_beliefs() -> None:
+    family = darts_space(3, 4, 2, "unique", image=(3, 8, 8))
+    part = Part(torch.randn(24, 3, 8, 8), torch.arange(24) % 3, None)
+    streams = BatchStream(part, 8, 0), BatchStream(part, 8, 1)
+    probe = Probe(family.supernet(0), entropy, *streams, part)
+    panel = panel_of(family, probe, part, entropy, 0)
+    feasible = family.feasible()
+    rng = np.random.default_rng(0)
+    beliefs = [rng.dirichlet(np.ones(size)) for size in feasible.space.sizes]
+    likely = feasible.k_best([np.log(row) for row in beliefs], 4)
+    found = most_liked([likely[2]], beliefs, feasible, panel, 4)
+    assert [each.architecture for each in found] == likely
 
 
 def test_around_known_networks_are_all_feasible_ones_that_differ_in_one_decision() -> None:
