@@ -48,6 +48,11 @@ class UsageError(MeritNASError, ValueError):
     """Arguments contradict each other or name something that does not exist."""
 
 
+def lacks_memory(error: BaseException) -> bool:
+    """Whether memory is what is missing, which torch says in words."""
+    return isinstance(error, MemoryError) or "tried to allocate" in str(error).lower()
+
+
 def whole_number(
     name: str, value: object, least: int | None = None, most: int | None = None
 ) -> int:

@@ -6,7 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -70,15 +70,24 @@ class Forked:
     It makes checkpoints after every step, so that a kill finds one without waiting; a log that
     grows larger than they are; and hears Ctrl-C even where the tests run in the background. It
     has two cores, whatever this machine has. Its
-    disk is full as soon as a file grows beyond `full_disk_at` bytes (0 for never).
+    disk is full as soon as a file grows beyond `full_disk_at` bytes (0 for never). Its environment
+    is changed, and `before` called, before it begins.
     """
 
-    def __init__(self, *arguments: str | Path, full_disk_at: int = 0) -> None:
+    def __init__(
+        self,
+        *arguments: str | Path,
+        full_disk_at: int = 0,
+        environment: Mapping[str, str] | None = None,
+        before: Callable[[], None] | None = None,
+        program: Callable[[list[str]], None] = main,
+    ) -> None:
         pipes = [_PROCESSES.Pipe(duplex=False) for _ in range(2)]
         self._readers = [reader for reader, _ in pipes]
         given = [str(argument) for argument in arguments]
         writers = [writer for _, writer in pipes]
-        self._process = _PROCESSES.Process(target=_run, args=(given, full_disk_at, *writers))
+        more = full_disk_at, dict(environment or {}), before, program
+        self._process = _PROCESSES.Process(target=_run, args=(given, *more, *writers))
         with pytest.MonkeyPatch.context() as patch:  # for the process that all are forked from
             patch.setenv("OMP_NUM_THREADS", "1")
             self._process.start()
@@ -118,18 +127,28 @@ class Forked:
         return said[0], said[1]
 
 
-def _run(given: list[str], full_disk_at: int, out: Connection, err: Connection) -> None:
+def _run(
+    given: list[str],
+    full_disk_at: int,
+    environment: dict[str, str],
+    before: Callable[[], None] | None,
+    program: Callable[[list[str]], None],
+    out: Connection,
+    err: Connection,
+) -> None:
     for connection, number in ((out, 1), (err, 2)):
         os.dup2(connection.fileno(), number)
         connection.close()
-    os.environ["COLUMNS"] = "80"
+    os.environ |= {"COLUMNS": "80", **environment}
     signal.signal(signal.SIGINT, signal.default_int_handler)
     loop._SECONDS_BETWEEN_CHECKPOINTS = 0.0
     loop._EVENTS_A_SEARCH = EVENTS
     local_ranks.cores = lambda: 2
     if full_disk_at:
         resource.setrlimit(resource.RLIMIT_FSIZE, (full_disk_at,) * 2)
-    main(given)
+    if before is not None:
+        before()
+    program(given)
 
 
 _PROCESSES = get_context("forkserver")

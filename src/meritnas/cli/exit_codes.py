@@ -13,7 +13,7 @@ from typing import NoReturn
 import typer
 
 from meritnas.cli.messages import say, say_error
-from meritnas.errors import MeritNASError
+from meritnas.errors import MeritNASError, lacks_memory
 
 UNANSWERED = 1
 """Of `predict`: all was written, but some rows have no answer."""
@@ -45,18 +45,13 @@ def plain_outcome(hint: Callable[[], str]) -> Iterator[None]:
         say_error(f"{error.strerror or error}{name}; check the path, or give another")
         raise typer.Exit(BAD_INPUT) from error
     except (MemoryError, RuntimeError) as error:
-        if not _lacks_memory(error):
+        if not lacks_memory(error):
             raise
         say_error(f"there is not enough memory ({error}); give less data or smaller networks")
         raise typer.Exit(BAD_INPUT) from error
     except KeyboardInterrupt as error:
         say(f"interrupted; {hint()}")
         raise typer.Exit(INTERRUPTED) from error
-
-
-def _lacks_memory(error: Exception) -> bool:
-    """Whether memory is what is missing, which torch says in words."""
-    return isinstance(error, MemoryError) or "tried to allocate" in str(error).lower()
 
 
 @contextmanager

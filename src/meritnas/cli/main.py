@@ -6,7 +6,7 @@ import gc
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from io import TextIOWrapper
 from typing import Annotated
 
@@ -29,6 +29,7 @@ from meritnas.cli.plain_group import PlainGroup
 from meritnas.cli.request import owners
 from meritnas.errors import MeritNASError
 from meritnas.version import __version__
+from meritnas.workers.launch import launched
 
 _WITH_SETTINGS = ("search", "retrain", "compare")
 
@@ -39,20 +40,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if arguments is None:  # this is the whole process, which has been busy with imports until now
         begun -= time.process_time()
     given = list(sys.argv[1:] if arguments is None else arguments)
-    _print_whatever_names_hold()
-    words = words_to_complete()
-    try:
-        app = make_app(_chosen(given if words is None else words), begun)
-    except MeritNASError as error:
-        if words is None:
-            say_error(str(error))
-            raise SystemExit(BAD_INPUT) from error
-        app = make_app(Chosen())  # a line is completed as far as it can be understood
-    try:
-        app(args=given, prog_name="meritnas")
-    finally:
-        if arguments is None:
-            gc.freeze()  # whose objects nobody looks through when the process ends: a second less
+    with _as_launched():
+        _print_whatever_names_hold()
+        words = words_to_complete()
+        try:
+            app = make_app(_chosen(given if words is None else words), begun)
+        except MeritNASError as error:
+            if words is None:
+                say_error(str(error))
+                raise SystemExit(BAD_INPUT) from error
+            app = make_app(Chosen())  # a line is completed as far as it can be understood
+        try:
+            app(args=given, prog_name="meritnas")
+        finally:
+            if arguments is None:
+                gc.freeze()  # whose objects nobody looks through at the end: a second less
+
+
+def _as_launched() -> AbstractContextManager[None]:
+    """Where torchrun has started several processes, the first leads and the others help."""
+    launch = launched()
+    if launch is None:
+        return nullcontext()
+    from meritnas.run.joined_ranks import help_the_first, leading  # here: --help must not wait
+
+    if launch.rank:
+        help_the_first(launch)
+    return leading(launch)
 
 
 def _print_whatever_names_hold() -> None:

@@ -6,11 +6,13 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from meritnas.data.kind import DataKind
+from meritnas.data.bundle import Outline
+from meritnas.data.kind import DataKind, Source
 from meritnas.data.kinds import recognise
 from meritnas.errors import SpaceError, UsageError, told
 from meritnas.families.catalogue import space_spec
@@ -19,7 +21,11 @@ from meritnas.prepare.config import make_config
 from meritnas.prepare.settle import settle
 from meritnas.run.job import Job
 from meritnas.settings.request import Request
+from meritnas.settings.settings import SearchSettings
 from meritnas.space.architecture import Architecture
+from meritnas.store.json_text import json_bytes, parse_json
+from meritnas.store.run_folder import exists, has_content
+from meritnas.store.run_store import RunStore
 
 
 def begin(
@@ -39,6 +45,31 @@ def begin(
         begun: since when time counts, by `time.perf_counter`; None for now.
     """
     begun = time.perf_counter() if begun is None else begun
+    kind, source, outline, settings = _settled(data, target, request, architecture)
+    job = Job.make(settings, kind, source, outline, begun)
+    return job, make_config(settings, kind, source)
+
+
+def has_begun(folder: Path, data: Any, target: str | None, request: Request) -> bool:
+    """Whether a folder has a run that was begun on the same data with the same request.
+
+    Raises:
+        StoreError: It has another run, or something else.
+    """
+    if not folder.exists() or (folder.is_dir() and not has_content(folder)):
+        return False
+    kind, source, _, settings = _settled(data, target, request)
+    asked = parse_json(json_bytes(make_config(settings, kind, source)))
+    found = RunStore.open(folder).config
+    if {name: found.get(name) for name in asked} != asked:
+        raise exists(folder)
+    return True
+
+
+def _settled(
+    data: Any, target: str | None, request: Request, architecture: str | None = None
+) -> tuple[DataKind, Source, Outline, SearchSettings]:
+    """The data, how its rows are split, and all settings."""
     _check_data(data)
     wanted = None if request.space is None else space_spec(request.space).data or None
     kind = recognise(data, wanted)
@@ -48,9 +79,7 @@ def begin(
         request = replace(request, space=space.of_architecture(architecture))
     source = kind.load(data, target, reading)
     outline = kind.outline(source, reading, request.seed)
-    settings = settle(request, kind, kind.facts(source, outline, reading))
-    job = Job.make(settings, kind, source, outline, begun)
-    return job, make_config(settings, kind, source)
+    return kind, source, outline, settle(request, kind, kind.facts(source, outline, reading))
 
 
 def _check_data(data: Any) -> None:

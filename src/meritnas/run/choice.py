@@ -14,7 +14,7 @@ from meritnas.engine.start import make_panel
 from meritnas.prepare.settle import usual_epochs
 from meritnas.run.ending import Ending, ending_of, ending_text
 from meritnas.run.job import Job
-from meritnas.run.local_ranks import LocalRanks, ranks_here
+from meritnas.run.processes import processes
 from meritnas.run.trials import try_out
 from meritnas.space.architecture import Architecture
 from meritnas.store.run_store import RunStore
@@ -35,7 +35,7 @@ def choose(job: Job, store: RunStore, listen: Listener, running: Search) -> None
     settings, ground = job.settings, job.ground
     task = partial(help_search, settings, ground, job.bundle, running.plan, running.state_dict())
     starting = time.perf_counter()
-    with LocalRanks(ranks_here(settings), settings.threads, task) as ranks:
+    with processes(settings, task) as ranks:
         if ranks.size > 1:
             running.seconds += time.perf_counter() - starting
         running.join(ranks)

@@ -25,7 +25,7 @@ from meritnas.prepare.ground import Ground, make_ground
 from meritnas.prepare.memory import check_networks
 from meritnas.prepare.preparation import Preparation, prepare, prepare_again
 from meritnas.prepare.settle import check_device, usual_epochs
-from meritnas.run.local_ranks import LocalRanks, ranks_here
+from meritnas.run.processes import processes
 from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_store import RunStore
 from meritnas.training.race import Race
@@ -144,7 +144,7 @@ class Job:
         asked = self.settings, self.ground, self.bundle
         begun = time.perf_counter()
         task = partial(time_steps, seconds, *asked)
-        with LocalRanks(ranks_here(self.settings), self.settings.threads, task) as ranks:
+        with processes(self.settings, task) as ranks:
             starting = time.perf_counter() - begun if ranks.size > 1 else 0.0
             return steps_within(seconds - 2 * starting, *asked, ranks)
 

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import signal
 import struct
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import IO
 
-from meritnas.errors import UsageError, WorkersError
+from meritnas.errors import WorkersError
+from meritnas.run.pickled_task import Task, pickled
 from meritnas.settings.settings import SearchSettings
 from meritnas.workers.torch_workers import PATIENCE, TorchWorkers, opened_store
 from meritnas.workers.workers import ONE, Workers
-
-Task = Callable[[Workers], object]
-"""What the other ranks do; it is pickled."""
 
 _BEGIN = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -84,7 +80,7 @@ class LocalRanks:
         """Start them."""
         if self._size == 1:
             return ONE
-        task = _pickled(self._task)
+        task = pickled(self._task)
         try:
             store, port = opened_store()
             for rank in range(1, self._size):
@@ -163,16 +159,6 @@ class LocalRanks:
             for said in self._said:
                 said.close()
             self._processes, self._said = [], []
-
-
-def _pickled(task: Task) -> bytes:
-    try:
-        return pickle.dumps(task)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise UsageError(
-            f"this search cannot be given to other processes ({error}); put classes and functions "
-            "of your own at the top of a module, or search with workers=1"
-        ) from error
 
 
 def _hand_over(process: subprocess.Popen[bytes], task: bytes) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import struct
 import sys
 import threading
 
-FAILED = 3
+from meritnas.run.last_words import FAILED, last_words
+from meritnas.run.pickled_task import unpickled
 
 
 def main() -> None:
@@ -22,9 +22,7 @@ def main() -> None:
     try:
         _work(task, rank, size, port, threads)
     except BaseException as error:
-        # One line: the first rank quotes it.
-        what = str(error).splitlines()
-        print(f"{type(error).__name__}: {what[0] if what else ''}", file=sys.stderr, flush=True)
+        print(last_words(error), file=sys.stderr, flush=True)
         os._exit(FAILED)
     # The first rank may still read what this one has sent: it says when all is over.
     threading.Event().wait()
@@ -36,8 +34,7 @@ def _work(task: bytes, rank: int, size: int, port: int, threads: int) -> None:
     from meritnas.workers.torch_workers import TorchWorkers, joined_store
 
     torch.set_num_threads(threads)
-    do = pickle.loads(task)
-    do(TorchWorkers(rank, size, joined_store(port)))
+    unpickled(task)(TorchWorkers(rank, size, joined_store(port)))
 
 
 def _read(length: int) -> bytes:

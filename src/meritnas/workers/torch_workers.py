@@ -1,10 +1,12 @@
-"""Ranks that talk by torch.distributed's gloo, on this machine's loopback address alone."""
+"""Ranks that talk by torch.distributed's gloo: on the loopback address, or between machines."""
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, TypeAlias
 
@@ -35,7 +37,8 @@ Watch = Callable[[bool], None]
 """Raises where another process has ended; told whether that is known, and it may take a moment."""
 
 
-def _nobody(broken: bool) -> None:
+def nobody(broken: bool) -> None:
+    """Watches nobody."""
     del broken
 
 
@@ -72,6 +75,8 @@ class TorchWorkers:
         store: where they find each other.
         watch: asked now and then while the others let this one wait.
         patience: seconds that it waits for them in one exchange.
+        about: what must be the same for all of them, in words: versions.
+        everywhere: whether some are on other machines; else only loopback is used.
     """
 
     def __init__(
@@ -79,16 +84,20 @@ class TorchWorkers:
         rank: int,
         size: int,
         store: Store,
-        watch: Watch = _nobody,
+        watch: Watch = nobody,
         patience: float = PATIENCE,
+        about: str = "",
+        everywhere: bool = False,
     ) -> None:
         self._rank, self._size = rank, size
+        self._store = store
         self._watch = watch
-        self._patience = patience
+        self.patience = patience
+        self._exchange = 0
         options = _dist.ProcessGroupGloo._Options()
-        options._devices = [_dist.ProcessGroupGloo.create_device(hostname=LOOPBACK)]
+        options._devices = [_way_between(everywhere)]
         options._timeout = timedelta(seconds=max(patience, _MEETING))
-        self._meet(store)
+        self._meet(about)
         try:
             self._group = _dist.ProcessGroupGloo(store, rank, size, options)
         except RuntimeError as error:
@@ -119,19 +128,34 @@ class TorchWorkers:
     def broadcast(self, value: float) -> float:
         """What rank 0 gives."""
         sent = torch.tensor([value], dtype=torch.float64)
-        options = _dist.BroadcastOptions()
-        options.rootRank = 0
-        options.rootTensor = 0
-        self._wait(self._group.broadcast([sent], options))
+        self._broadcast(sent)
         return float(sent)
 
     def barrier(self) -> None:
         """Wait until all ranks have come here."""
         self._wait(self._group.barrier())
 
-    def _meet(self, store: Store) -> None:
+    def send(self, message: bytes) -> None:
+        """Rank 0 gives the others a message; they wait for it in `received`."""
+        self.broadcast(len(message))
+        self._broadcast(torch.frombuffer(bytearray(message), dtype=torch.uint8))
+
+    def received(self) -> bytes:
+        """The message that rank 0 sends."""
+        message = torch.empty(int(self.broadcast(0)), dtype=torch.uint8)
+        self._broadcast(message)
+        return message.numpy().tobytes()
+
+    def _broadcast(self, numbers: Tensor) -> None:
+        options = _dist.BroadcastOptions()
+        options.rootRank = 0
+        options.rootTensor = 0
+        self._wait(self._group.broadcast([numbers], options))
+
+    def _meet(self, about: str) -> None:
         """Wait until all are there; without looks at them, one that is dead would cost minutes."""
-        store.set(f"here{self._rank}", "")
+        store = self._store
+        store.set(f"here{self._rank}", about)
         until = time.monotonic() + _MEETING
         for rank in range(self._size):
             while not store.check([f"here{rank}"]):
@@ -141,10 +165,18 @@ class TorchWorkers:
                         f"process {rank} of the search has not begun within {_MEETING:.0f} seconds"
                     )
                 time.sleep(_SOON)
+            other = store.get(f"here{rank}").decode()
+            if other != about:
+                raise WorkersError(
+                    f"process {rank} of the search runs {other}, and process {self._rank} {about}; "
+                    "install the same versions wherever it runs"
+                )
 
     def _wait(self, work: Any) -> None:
         """Wait in short pieces, so that Ctrl-C and processes that end are noticed."""
-        until = time.monotonic() + self._patience
+        until = time.monotonic() + self.patience
+        self._exchange += 1
+        waits = False
         while True:
             try:
                 work.wait(timedelta(seconds=_LOOK))
@@ -153,18 +185,51 @@ class TorchWorkers:
                 if work.is_completed():
                     raise self._broken(error) from error
                 self._watch(False)
+                if not waits:
+                    self._tell_that_this_waits()
+                    waits = True
                 if time.monotonic() > until:
-                    others = [str(rank) for rank in range(self._size) if rank != self._rank]
                     raise WorkersError(
-                        f"process {' or '.join(others)} of the search has not answered for "
-                        f"{self._patience:.0f} seconds"
+                        f"process {' or '.join(self._silent())} of the search has not answered for "
+                        f"{self.patience:.0f} seconds"
                     ) from error
 
+    def _tell_that_this_waits(self) -> None:
+        """So that the others can tell who does not; all ranks count their exchanges alike."""
+        with suppress(RuntimeError):  # where there is no store any more
+            self._store.set(f"waits{self._rank}", str(self._exchange))
+
+    def _silent(self) -> list[str]:
+        """Who of the others is not in this exchange; all of them where nobody says so."""
+        others = [rank for rank in range(self._size) if rank != self._rank]
+        silent = others
+        until = time.monotonic() + 2 * _LOOK
+        with suppress(RuntimeError):
+            while len(silent) > 1 and time.monotonic() < until:
+                time.sleep(_SOON)
+                silent = [rank for rank in silent if not self._is_in_exchange(rank)]
+        return [str(rank) for rank in silent or others]
+
+    def _is_in_exchange(self, rank: int) -> bool:
+        name = f"waits{rank}"
+        return self._store.check([name]) and int(self._store.get(name)) >= self._exchange
+
     def _broken(self, error: Exception) -> WorkersError:
+        self._tell_that_this_waits()
         self._watch(True)
         return WorkersError(
-            f"the connection between the processes of the search broke ({_first_line(error)})"
+            f"the connection to process {' or '.join(self._silent())} of the search broke "
+            f"({_first_line(error)})"
         )
+
+
+def _way_between(everywhere: bool) -> Any:
+    """How ranks reach each other: `GLOO_SOCKET_IFNAME` may name the network between machines."""
+    gloo = _dist.ProcessGroupGloo
+    if not everywhere:
+        return gloo.create_device(hostname=LOOPBACK)
+    name = os.environ.get("GLOO_SOCKET_IFNAME", "").split(",")[0]
+    return gloo.create_device(interface=name) if name else gloo.create_default_device()
 
 
 def _first_line(error: Exception) -> str:

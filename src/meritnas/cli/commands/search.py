@@ -19,6 +19,7 @@ from meritnas.cli.progress.listener import Listener
 from meritnas.cli.request import Asked, assemble
 from meritnas.cli.trusted import Trust, trusted
 from meritnas.errors import UsageError
+from meritnas.workers.launch import Launch, launched
 
 if TYPE_CHECKING:
     from meritnas.cli.live import LivePage
@@ -144,8 +145,29 @@ def _page(listener: Listener, port: int | None) -> LivePage:
 def _start(asked: Asked, listener: Listener, begun: float | None) -> dict[str, Any]:
     from meritnas import api  # here, so that --help does not wait for torch
 
+    launch = launched()
+    if launch is not None and (folder := _begun_before(asked, launch)):
+        return api.resume(folder, listen=listener).summary
     what = (asked.data, asked.target, asked.request, asked.out)
     return api.search_request(*what, listener, begun=begun).summary
+
+
+def _begun_before(asked: Asked, launch: Launch) -> Path | None:
+    """The run that this command began when torchrun started it before."""
+    from meritnas.run.begin import has_begun
+    from meritnas.run.joined_ranks import check_shares
+    from meritnas.store.checked_path import out_path
+
+    check_shares(launch, asked.request.workers)
+    if asked.out is None:
+        if launch.restarts:
+            raise UsageError(
+                "torchrun may start the search again (--max-restarts), which then goes on where "
+                "it was: name its folder with --out"
+            )
+        return None
+    folder = out_path(asked.out)
+    return folder if has_begun(folder, asked.data, asked.target, asked.request) else None
 
 
 def _only_resume(given: dict[str, Any]) -> None:
