@@ -347,3 +347,32 @@ def test_scores_of_the_wrong_shape_or_that_are_no_numbers_are_refused() -> None:
         shapley_values(lambda c: np.zeros((len(c), 2)), 3)
     with pytest.raises(ValueError, match="not finite"):
         shapley_values(lambda c: np.full(len(c), np.nan), 3)
+
+
+@given(games, st.sampled_from([None, 0.5]))
+@settings(max_examples=25, deadline=None)
+def test_a_pair_gone_through_together_is_worth_the_same(
+    game: tuple[int, int], truncation: float | None
+) -> None:
+    asked: list[int] = []
+
+    class Watched(Function):
+        def value(self, coalitions: np.ndarray) -> np.ndarray:
+            asked.append(len(coalitions))
+            return super().value(coalitions)
+
+    class Shared(Watched):
+        shared = True
+
+    def found(kind: type[Function]) -> tuple[list[float], int]:
+        asked.clear()
+        counted = Counted(kind(table(*game), game[1]))
+        sampler = PermutationSampler(game[1], np.random.default_rng(0), truncation)
+        for _ in range(3):
+            sampler.advance(counted)
+        return [*sampler.values(), sampler.depth], counted.evaluations
+
+    alone = found(Watched)
+    assert set(asked) == {1}
+    assert found(Shared) == alone
+    assert truncation is not None or 2 in asked

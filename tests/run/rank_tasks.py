@@ -23,6 +23,8 @@ def searches(ranks: Workers) -> dict[str, str]:
     for space in ("table", "cells"):
         for strategy in ("random", "advantage", "tabnas", "darts", "parsec", "manas"):
             found[f"{space} {strategy}"] = _search(space, strategy, ranks)
+    for strategy in ("gdas", "darts-2nd", "shapley"):
+        found[f"table {strategy}"] = _search("table", strategy, ranks)
     return found
 
 

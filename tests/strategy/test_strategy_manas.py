@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,32 @@ def test_a_round_judges_a_path_blames_its_options_and_trains_the_same_path() -> 
     assert probe.passes == 2
 
 
+def test_as_many_paths_as_workers_are_judged_on_one_batch_and_then_trained() -> None:
+    strategy = strategy_spec("manas", EXACT).make(replace(problem(), workers=3))
+    assert isinstance(strategy, BlamedAgents)
+    probe = edge_probe(EdgeNet(SIZES))
+    heard = listening(probe)
+    learnt = strategy.update(probe, JOINT)
+    ((picks, losses),) = heard
+    assert len(picks) == 3
+    assert learnt is not None
+    assert learnt.values["used"] == 3.0
+    assert learnt.values["reward"] == pytest.approx(1.0 - np.mean(losses) / 20.0)
+    other = strategy_spec("manas", EXACT).make(replace(problem(), workers=3))
+    other.load_state_dict(strategy.state_dict())
+    for each in (strategy, other):
+        assert [path_of(each.sample(JOINT)) for _ in range(3)] == picks
+
+
+@pytest.mark.parametrize(("kept", "paths"), [(None, []), ([0, 1, 2], [[0, 1, 2]])])
+def test_a_path_that_earlier_versions_kept_is_the_next_to_be_trained(
+    kept: list[int] | None, paths: list[list[int]]
+) -> None:
+    strategy = manas()
+    strategy.load_state_dict({**strategy.state_dict(), "judged": kept})
+    assert strategy.state_dict()["judged"] == paths
+
+
 def test_losses_are_divided_by_that_of_chance() -> None:
     probe = edge_probe(EdgeNet(SIZES))
     heard = listening(probe)
@@ -119,7 +146,7 @@ def test_a_baseline_blames_what_lost_more_than_before_and_praises_what_lost_less
 
 def test_error_rates_can_be_the_blame() -> None:
     strategy, probe = manas(judged_by="error", **EXACT), edge_probe(EdgeNet(SIZES))
-    probe.score = lambda *_: 0.75  # type: ignore[method-assign]
+    probe.scores = lambda *_: np.array([0.75])  # type: ignore[method-assign]
     chances = strategy.agents.probabilities()
     learnt = strategy.update(probe, JOINT)
     assert learnt is not None

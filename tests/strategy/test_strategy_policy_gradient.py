@@ -6,17 +6,22 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import stats
+from torch import Tensor
 
 from meritnas import tabular_space
 from meritnas.clock import Clock
 from meritnas.credit.baseline import Paired
 from meritnas.credit.credit import score_gradient
+from meritnas.data.bundle import Part
+from meritnas.data.stream import BatchStream
 from meritnas.policy.laws import Conditional, Draw, Law, Rejection, Uncorrected
 from meritnas.policy.policy import Policy
 from meritnas.strategy.algorithms.pace import PACES
 from meritnas.strategy.algorithms.policy_gradient import PolicyGradient
 from meritnas.strategy.catalogue import strategy_spec
 from meritnas.strategy.problem import Problem
+from meritnas.supernet.probe import Probe
+from meritnas.workers.virtual import VirtualWorkers
 
 SPACE = tabular_space(2, 1, 2, (2, 3, 4))
 FEASIBLE = SPACE.feasible(max_params=25)
@@ -153,3 +158,21 @@ def test_few_updates_get_a_larger_rate_and_many_the_papers() -> None:
     assert PACES["tabnas"].rate(10**6) == 0.005
     rates = [PACES["tabnas"].rate(n) for n in (1, 100, 300, 1000, 3000, 10**5)]
     assert rates == sorted(rates, reverse=True)
+
+
+def test_an_update_learns_from_the_draws_of_all_workers() -> None:
+    for name, used in (("tabnas", 24.0), ("advantage", 3.0)):
+        strategy = strategy_spec(name).make(Problem(FEASIBLE, SPACE.costs, 100, 0, workers=3))
+        rows = torch.randn(30, 2, generator=torch.Generator().manual_seed(0))
+        part = Part(rows, rows[:, 0])
+        streams = BatchStream(part, 8, 0), BatchStream(part, 8, 1)
+        probe = Probe(SPACE.supernet(0), _square, *streams, part, workers=VirtualWorkers(3))
+        learnt = strategy.update(probe, CLOCK)
+        assert learnt is not None
+        assert learnt.values["used"] == used
+        assert probe.passes >= used
+
+
+def _square(outputs: Tensor, target: Tensor, weights: Tensor | None = None) -> Tensor:
+    del weights
+    return (outputs[:, 0] - target).square().mean()

@@ -45,6 +45,10 @@ class Losses:
         del batch
         return np.array([np.random.default_rng(row.tolist()).random() for row in picks])
 
+    def dealt(self, work: Any, items: int, width: int) -> np.ndarray:
+        """[items, width]."""
+        return np.array([work(item) for item in range(items)]).reshape(items, width)
+
 
 def made(spec: Advantage | Reinforce, name: str) -> PolicyGradient:
     family, limits = FAMILIES[name]

@@ -37,23 +37,23 @@ def test_everything_that_runs_is_feasible(name: str, case: str) -> None:
     net = EdgeNet(SIZES, silent=list(tags or ()))
     probe = edge_probe(net)
     ran: list[list[int]] = []
-    losses, gradients = probe.losses, probe.gradients
+    losses, gradients = probe.losses, probe.whole_gradients
 
     def watched_losses(picks: np.ndarray, batch: Any) -> np.ndarray:
         ran.extend(picks.tolist())
         return losses(picks, batch)
 
-    def watched_gradients(gates: Any, batch: Any, leaves: Any) -> Any:
+    def watched_gradients(gates: Any, batch: Any, leaves: Any, *more: Any) -> Any:
         paths = [gate.active for gate in gates]
         ran.append([path[0] for path in paths])
         for i, path in enumerate(paths):
             for other in path[1:]:
                 ran.append([*ran[-1][:i], other, *ran[-1][i + 1 :]])
                 ran[-1], ran[-2] = ran[-2], ran[-1]
-        return gradients(gates, batch, leaves)
+        return gradients(gates, batch, leaves, *more)
 
     probe.losses = watched_losses  # type: ignore[method-assign]
-    probe.gradients = watched_gradients  # type: ignore[method-assign]
+    probe.whole_gradients = watched_gradients  # type: ignore[method-assign]
     strategy = strategy_spec(name, {"policy_rate": 0.2}).make(edge_problem(feasible, 64))
     for phase, step in itertools.product(("warmup", "joint"), range(64)):
         if phase == "joint":
@@ -93,20 +93,20 @@ def test_process_best_is_the_lowest_loss_of_all_that_was_judged(name: str) -> No
     assert feasible.admits(strategy.derive(edge_probe(EdgeNet(SIZES)))[0])
     probe = edge_probe(EdgeNet(SIZES))
     found: list[tuple[float, tuple[int, ...]]] = []
-    losses, gradients = probe.losses, probe.gradients
+    losses, gradients = probe.losses, probe.whole_gradients
 
     def watched_losses(picks: np.ndarray, batch: Any) -> np.ndarray:
         values = losses(picks, batch)
         found.extend(zip(values.tolist(), map(tuple, picks.tolist()), strict=True))
         return values
 
-    def watched_gradients(gates: Any, batch: Any, leaves: Any) -> Any:
-        loss, slopes = gradients(gates, batch, leaves)
+    def watched_gradients(gates: Any, batch: Any, leaves: Any, *more: Any) -> Any:
+        loss, slopes = gradients(gates, batch, leaves, *more)
         found.append((loss, tuple(gate.active[0] for gate in gates)))
         return loss, slopes
 
     probe.losses = watched_losses  # type: ignore[method-assign]
-    probe.gradients = watched_gradients  # type: ignore[method-assign]
+    probe.whole_gradients = watched_gradients  # type: ignore[method-assign]
     for step in range(40):
         strategy.update(probe, clock(step))
     best = feasible.space.architecture(min(found)[1])

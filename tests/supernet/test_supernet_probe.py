@@ -10,6 +10,7 @@ from meritnas.data.stream import BatchStream
 from meritnas.errors import DivergedError
 from meritnas.supernet.gates import mixture, one_path, tracked
 from meritnas.supernet.probe import Probe
+from meritnas.workers.virtual import VirtualWorkers
 
 
 def mean_square(
@@ -168,3 +169,44 @@ def test_gradients_that_are_no_numbers_are_an_error() -> None:
     gates, rows = tracked([0, 1], (2, 2))
     with pytest.raises(DivergedError):
         broken.gradients(gates, broken.valid_batch(), rows)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+def test_pieces_of_a_batch_have_the_gradient_of_the_whole(probe: Probe, count: int) -> None:
+    """With five workers and eight rows the batch stays whole."""
+    batch = probe.valid_batch()
+    rows = [torch.tensor([0.3, 0.7], requires_grad=True) for _ in range(2)]
+    whole_loss, whole = probe.gradients(mixture([row * 2 for row in rows]), batch, rows)
+    probe.workers = VirtualWorkers(count)
+    loss, slopes = probe.gradients(mixture([row * 2 for row in rows]), batch, rows)
+    assert loss == pytest.approx(whole_loss, rel=1e-5)
+    assert probe.passes == 2
+    for one, other in zip(slopes, whole, strict=True):
+        assert one.shape == other.shape
+        torch.testing.assert_close(one, other)
+
+
+def test_scores_are_the_same_however_many_workers_there_are(probe: Probe) -> None:
+    batch = probe.valid_batch()
+    several = [one_path([i % 2, i // 2 % 2]) for i in range(7)]
+    alone = probe.scores(several, batch).tolist()
+    assert alone == [probe.score(gates, batch) for gates in several]
+    assert len(set(alone)) == 4
+    for count in (2, 3, 8):
+        probe.workers = VirtualWorkers(count)
+        assert probe.scores(several, batch).tolist() == alone
+    assert probe.passes == 14 + 3 * 7
+
+
+def test_findings_are_dealt_out_and_their_passes_counted(probe: Probe) -> None:
+    batch = probe.valid_batch()
+
+    def look(number: int) -> list[float]:
+        loss, _ = probe.whole_gradients(one_path([number % 2, 1]), batch, [])
+        return [loss, float(number)]
+
+    alone = probe.dealt(look, 5, 2)
+    probe.workers = VirtualWorkers(3)
+    assert probe.dealt(look, 5, 2).tolist() == alone.tolist()
+    assert alone[:, 1].tolist() == [*range(5)]
+    assert probe.passes == 10

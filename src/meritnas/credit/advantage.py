@@ -9,7 +9,7 @@ import numpy as np
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.credit.baseline import MovingAverage
 from meritnas.credit.credit import Assigned
-from meritnas.credit.edge_advantage import ByGradient, EdgeAdvantage
+from meritnas.credit.edge_advantage import ByGradient, EdgeAdvantage, judged_together
 from meritnas.data.stream import Batch
 from meritnas.policy.laws import Draw
 from meritnas.policy.neighbours import fitting_options, restricted
@@ -65,11 +65,10 @@ class Advantage:
 
     def assign(self, probe: Probe, batch: Batch, drawn: Draw, policy: Policy) -> Assigned:
         """Each draw is judged on its own."""
-        found = [self._edge.judge(probe, batch, picks) for picks in drawn.picks]
-        losses = np.array([loss for loss, _ in found])
+        losses, judged = judged_together(self._edge, probe, batch, drawn.picks)
         used = [
             self._credited(picks, advantages)
-            for picks, (_, advantages) in zip(drawn.picks, found, strict=True)
+            for picks, advantages in zip(drawn.picks, judged, strict=True)
         ]
         signals = self._baseline.signals((-losses).tolist())
         mu = policy.probabilities()
@@ -79,7 +78,7 @@ class Advantage:
             gradients.append(
                 advantage_gradient(picks, advantages, restricted(mu, fits), drawn.center, signal)
             )
-        for picks, (_, advantages) in zip(drawn.picks, found, strict=True):
+        for picks, advantages in zip(drawn.picks, judged, strict=True):
             self._remember(picks, advantages)
         size = float(np.mean([np.abs(advantages).mean() for advantages in used]))
         values = {"reward": float(np.mean(1.0 - losses)), "advantage": size}

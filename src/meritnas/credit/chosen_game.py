@@ -71,5 +71,5 @@ class ChosenGame:
             for there, decision, without in zip(row, self._playing, self._without, strict=True):
                 if not there:
                     gates[decision] = without
-            found.append(self._probe.score(tuple(gates), self._batch))
-        return np.array(found)
+            found.append(tuple(gates))
+        return self._probe.scores(found, self._batch)

@@ -49,7 +49,7 @@ class ByGradient:
     def judge(self, probe: Probe, batch: Batch, picks: np.ndarray) -> tuple[float, np.ndarray]:
         """All advantages at once."""
         gates, rows = tracked(picks.tolist(), self.space.sizes)
-        loss, gradients = probe.gradients(gates, batch, rows)
+        loss, gradients = probe.whole_gradients(gates, batch, rows)
         return loss, -picked(gradients, picks)
 
 
@@ -119,6 +119,19 @@ class ExactWhereBlind:
             if size <= _VANISHES * largest or abs(slopes[own].sum()) <= _VANISHES * size:
                 found += own
         return sorted(found)
+
+
+def judged_together(
+    edge: EdgeAdvantage, probe: Probe, batch: Batch, picks: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(losses [n], advantages [n, decisions]) of paths [n, decisions], shared out to workers."""
+
+    def judge(number: int) -> list[float]:
+        loss, advantages = edge.judge(probe, batch, picks[number])
+        return [loss, *advantages.tolist()]
+
+    found = probe.dealt(judge, len(picks), 1 + picks.shape[1])
+    return found[:, 0], found[:, 1:]
 
 
 def losses_without(

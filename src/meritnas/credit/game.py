@@ -41,6 +41,11 @@ class Counted:
         self.game = game
         self.evaluations = 0
 
+    @property
+    def shared(self) -> bool:
+        """Whether coalitions that are asked for together are scored at the same time."""
+        return bool(getattr(self.game, "shared", False))
+
     def value(self, coalitions: np.ndarray) -> np.ndarray:
         """The scores of coalitions, one each."""
         scores = np.asarray(self.game.value(coalitions), dtype=np.float64)

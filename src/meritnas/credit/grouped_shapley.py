@@ -12,6 +12,9 @@ from meritnas.credit.game import Counted
 from meritnas.credit.orders import OrderSampler
 
 _HALVINGS = 80
+_KNOWN = -1
+"""The place of everybody's score, where it was asked for before."""
+
 _ROUNDING = 1e-6
 """What is this close to a whole number is that number."""
 
@@ -58,24 +61,33 @@ class GroupedSampler(OrderSampler):
             self._remove(game, self._rng.permutation(len(self._samples)))
 
     def _remove(self, game: Counted, order: np.ndarray) -> None:
-        """Take players away in this order."""
+        """Take players away in this order; all coalitions are asked for together."""
         recorded = self._samples > len(self._marginals)
         marginals = np.zeros(len(self._samples))
-        present = np.ones((1, len(self._samples)), dtype=bool)
-        before = self._everybody if game.game.fixed else None
-        for number, player in enumerate(order[~game.game.null[order]]):
+        present = np.ones(len(self._samples), dtype=bool)
+        known = self._everybody if game.game.fixed else None
+        asked: list[np.ndarray] = []
+        looked_at: list[tuple[int, int, int]] = []  # who, and the places of before and after
+        before = None if known is None else _KNOWN
+        heard = order[~game.game.null[order]]
+        for player in heard:
             if not recorded[player]:
-                present[0, player] = False
+                present[player] = False
                 before = None
                 continue
             if before is None:
-                before = float(game.value(present)[0])
-            if number == 0:
-                self._everybody = before
-            present[0, player] = False
-            after = float(game.value(present)[0])
-            marginals[player] = before - after
-            before = after
+                before = len(asked)
+                asked.append(present.copy())
+            present[player] = False
+            looked_at.append((player, before, len(asked)))
+            before = len(asked)
+            asked.append(present.copy())
+        if asked:
+            scores = [*game.value(np.array(asked)).tolist(), known]
+            for player, one, other in looked_at:
+                marginals[player] = scores[one] - scores[other]
+            if recorded[heard[0]]:
+                self._everybody = scores[looked_at[0][1]]
         self._marginals.append(marginals)
 
     def _counts(self) -> np.ndarray:

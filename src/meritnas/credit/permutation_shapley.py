@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,8 @@ class PermutationSampler(OrderSampler):
     Deviations: the printed condition "R[k] = zero" is read as "is not zero"; players known to add
     nothing (`game.null`) are never removed and get 0. With `antithetic`, every other permutation
     is the reverse of the one before, on the same batch: who came late comes early, which evens
-    out most of what the order does (Mitchell et al., 2022); errors are then those of pairs.
+    out most of what the order does (Mitchell et al., 2022); errors are then those of pairs. Where
+    several workers score coalitions, both of a pair are gone through at the same time.
 
     Args:
         players: how many.
@@ -64,30 +66,37 @@ class PermutationSampler(OrderSampler):
         if not game.game.fixed:
             self._everybody = None
         order = self._rng.permutation(self._players)
-        self._remove(game, order)
-        if self._antithetic:
-            self._remove(game, order[::-1])
+        orders = [order, order[::-1]] if self._antithetic else [order]
+        if game.shared:
+            self._remove(game, orders)
+            return
+        for one in orders:
+            self._remove(game, [one])
 
-    def _remove(self, game: Counted, order: np.ndarray) -> None:
-        """Remove players in this order."""
-        marginals = np.zeros(self._players)
-        present = np.ones((1, self._players), dtype=bool)
+    def _remove(self, game: Counted, orders: Sequence[np.ndarray]) -> None:
+        """Remove players in these orders, in all of them at the same time."""
+        heard = [order[~game.game.null[order]] for order in orders]
+        marginals = np.zeros((len(orders), self._players))
+        present = np.ones((len(orders), self._players), dtype=bool)
         if self._everybody is None:
-            self._everybody = float(game.value(present)[0])
-        before = self._everybody
-        whole = self._truncation is None or before <= 0
-        least = -np.inf if whole else (self._truncation or 0.0) * before
-        depth = 0
-        for player in order[~game.game.null[order]]:
-            if not before > least:
+            self._everybody = float(game.value(present[:1])[0])
+        before = np.full(len(orders), self._everybody)
+        whole = self._truncation is None or self._everybody <= 0
+        least = -np.inf if whole else (self._truncation or 0.0) * self._everybody
+        depths = [0] * len(orders)
+        for depth in range(len(heard[0])):
+            left = [i for i in range(len(orders)) if depths[i] == depth and before[i] > least]
+            if not left:
                 break
-            present[0, player] = False
-            after = float(game.value(present)[0])
-            marginals[player] = before - after
-            before = after
-            depth += 1
-        self._marginals.append(marginals)
-        self._depths.append(depth)
+            players = [heard[i][depth] for i in left]
+            present[left, players] = False
+            after = game.value(present[left])
+            marginals[left, players] = before[left] - after
+            before[left] = after
+            for i in left:
+                depths[i] += 1
+        self._marginals += list(marginals)
+        self._depths += depths
 
     def samples(self) -> np.ndarray:
         """What each player was credited with: [samples, players], independent of each other.

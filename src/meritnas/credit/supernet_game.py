@@ -110,6 +110,11 @@ class SupernetGame:
         self._judged_rows = judged_rows
         self._batch: Batch | None = None
 
+    @property
+    def shared(self) -> bool:
+        """Whether several workers score coalitions that are asked for together."""
+        return self._probe.workers.count > 1
+
     def renew(self) -> None:
         """The next batch."""
         self._batch = self._probe.valid_rows(self._judged_rows)
@@ -119,7 +124,7 @@ class SupernetGame:
         if self._batch is None:
             self.renew()
         assert self._batch is not None
-        return np.array([self._probe.score(self.gates(row), self._batch) for row in coalitions])
+        return self._probe.scores([self.gates(row) for row in coalitions], self._batch)
 
     def gates(self, coalition: np.ndarray) -> Gates:
         """The mixture of the players of a coalition [players]."""

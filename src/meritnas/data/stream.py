@@ -52,8 +52,12 @@ class Batch:
 
     def first(self, rows: int) -> Batch:
         """Returns the batch's first rows."""
-        weights = None if self.weights is None else self.weights[:rows]
-        return Batch(self.inputs[:rows], self.target[:rows], weights)
+        return self.piece(0, rows)
+
+    def piece(self, start: int, end: int) -> Batch:
+        """Returns the rows from one on and before another."""
+        weights = None if self.weights is None else self.weights[start:end]
+        return Batch(self.inputs[start:end], self.target[start:end], weights)
 
 
 def joined(batches: Sequence[Batch]) -> Batch:

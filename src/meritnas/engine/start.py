@@ -108,6 +108,7 @@ def strategy_and_plan(
         ground.searched.tables,
         task.chance_loss,
         probe.epoch_steps,
+        settings.workers,
     )
     strategy = as_strategy(settings.strategy.make(problem), settings.strategy.name)
     plan = make_plan(

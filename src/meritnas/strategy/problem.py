@@ -30,6 +30,7 @@ class Problem:
             one where none are given.
         chance_loss: what a network that knows nothing of its inputs loses.
         epoch_steps: how many weight steps make an epoch.
+        workers: how many networks a weight step trains, and so many more a policy learns from.
     """
 
     feasible: FeasibleSet
@@ -42,6 +43,7 @@ class Problem:
     tables: tuple[tuple[int, ...], ...] = ()
     chance_loss: float = 1.0
     epoch_steps: int = 1
+    workers: int = 1
 
     def rng(self) -> np.random.Generator:
         """The strategy's own generator."""

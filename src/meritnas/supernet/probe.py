@@ -121,6 +121,47 @@ class Probe:
     ) -> tuple[float, list[Tensor]]:
         """The loss under gates, and its gradient by each leaf; zeros where it does not count.
 
+        Every worker takes a piece of the batch; loss and gradients are means over all rows, as of
+        the whole batch but for norms with the statistics of a batch, which are those of a piece.
+        A batch of less than two rows for each worker is not divided.
+
+        Args:
+            gates: usually tracked ones.
+            batch: what to judge on.
+            leaves: tensors that record gradients: gates, or some of `weights`.
+            weights: in place of the supernet's own, which are taken as constants.
+        """
+        count, rows, passes = self.workers.count, len(batch.target), self.passes
+        if count == 1 or rows < 2 * count:
+            return self.whole_gradients(gates, batch, leaves, weights)
+        bounds = [v * rows // count for v in range(count + 1)]
+
+        def work(v: int) -> Tensor:
+            piece = batch.piece(bounds[v], bounds[v + 1])
+            loss, found = self.whole_gradients(gates, piece, leaves, weights, again=True)
+            share = (bounds[v + 1] - bounds[v]) / rows
+            return share * torch.cat(
+                [torch.tensor([loss]), *(one.reshape(-1).cpu() for one in found)]
+            )
+
+        sizes = [leaf.numel() for leaf in leaves]
+        shares = self.workers.each(work, [1 + sum(sizes)] * count)
+        self.passes = passes + 1  # of the batch, whoever looked at its pieces
+        total = functools.reduce(operator.add, shares)
+        found = zip(total[1:].split(sizes), leaves, strict=True)
+        return float(total[0]), [one.view_as(leaf).to(leaf.device) for one, leaf in found]
+
+    def whole_gradients(
+        self,
+        gates: Gates,
+        batch: Batch,
+        leaves: Sequence[Tensor],
+        weights: Mapping[str, Tensor] | None = None,
+        *,
+        again: bool = False,
+    ) -> tuple[float, list[Tensor]]:
+        """The same by one worker alone.
+
         Nothing lands on the supernet's own weights, and nothing is kept for their gradients.
 
         Args:
@@ -128,6 +169,7 @@ class Probe:
             batch: what to judge on.
             leaves: tensors that record gradients: gates, or some of `weights`.
             weights: in place of the supernet's own, which are taken as constants.
+            again: whether what gates and weights were made from is needed another time.
         """
         if weights is None:
             own = self.weights()
@@ -137,7 +179,7 @@ class Probe:
             raise DivergedError
         if not leaves or not loss.requires_grad:
             return loss.item(), [torch.zeros_like(leaf) for leaf in leaves]
-        found = torch.autograd.grad(loss, list(leaves), allow_unused=True)
+        found = torch.autograd.grad(loss, list(leaves), retain_graph=again, allow_unused=True)
         gradients = [
             torch.zeros_like(leaf) if gradient is None else gradient
             for leaf, gradient in zip(leaves, found, strict=True)
@@ -190,13 +232,58 @@ class Probe:
 
     def score(self, gates: Gates, batch: Batch) -> float:
         """How good the network under gates is on a batch, without gradients."""
-        self.passes += 1
+        return float(self.scores([gates], batch)[0])
+
+    def scores(self, several: Sequence[Gates], batch: Batch) -> np.ndarray:
+        """The same for several gates: scores [n].
+
+        Each worker takes some that follow each other, as neighbours have more in common.
+        """
+        self.passes += len(several)
+        count = self.workers.count
+        bounds = [v * len(several) // count for v in range(count + 1)]
+
+        def work(v: int) -> Tensor:
+            own = several[bounds[v] : bounds[v + 1]]
+            found = [self._score_of(gates, batch) for gates in own]
+            return torch.tensor(found, dtype=torch.float64)
+
+        lengths = [bounds[v + 1] - bounds[v] for v in range(count)]
+        scores = torch.cat(self.workers.each(work, lengths)).numpy()
+        if not np.isfinite(scores).all():
+            raise DivergedError
+        return scores
+
+    def _score_of(self, gates: Gates, batch: Batch) -> float:
         with torch.no_grad():
             outputs = self._supernet(batch.inputs, gates)
-            found = float(self._score(outputs, batch.target, batch.weights))
-        if not np.isfinite(found):
-            raise DivergedError
-        return found
+            return float(self._score(outputs, batch.target, batch.weights))
+
+    def dealt(self, work: Callable[[int], Sequence[float]], items: int, width: int) -> np.ndarray:
+        """What some work with the probe finds out about each item: numbers [items, width].
+
+        Items are dealt out to the workers like cards; passes count whoever makes them.
+
+        Args:
+            work: item -> numbers [width].
+            items: how many there are.
+            width: how many numbers each comes to.
+        """
+        count, passes = self.workers.count, self.passes
+
+        def share(v: int) -> Tensor:
+            rows = []
+            for item in range(v, items, count):
+                self.passes = 0
+                rows.append([*work(item), self.passes])
+            return torch.tensor(rows, dtype=torch.float64).reshape(-1)
+
+        lengths = [len(range(v, items, count)) * (width + 1) for v in range(count)]
+        found = np.empty((items, width + 1))
+        for v, numbers in enumerate(self.workers.each(share, lengths)):
+            found[v::count] = numbers.numpy().reshape(-1, width + 1)
+        self.passes = passes + int(found[:, width].sum())
+        return found[:, :width]
 
     def held_out_loss(self, picks: np.ndarray) -> float:
         """The one-shot loss of one architecture [decisions] on the whole validation part."""

@@ -26,10 +26,10 @@ from meritnas.supernet.probe import Probe
 
 
 class Judge(Protocol):
-    """What an architecture lost on a batch: 1 for what knows nothing, at least 0."""
+    """What architectures lost on a batch: 1 for what knows nothing, at least 0."""
 
-    def __call__(self, probe: Probe, picks: np.ndarray, batch: Batch) -> float:
-        """Of one architecture [decisions]."""
+    def __call__(self, probe: Probe, picks: np.ndarray, batch: Batch) -> np.ndarray:
+        """Of architectures [n, decisions], [n]."""
         ...
 
 
@@ -39,14 +39,14 @@ class ScaledLoss:
 
     chance: float
 
-    def __call__(self, probe: Probe, picks: np.ndarray, batch: Batch) -> float:
-        """One pass without gradients."""
-        return float(probe.losses(picks[None], batch)[0]) / self.chance
+    def __call__(self, probe: Probe, picks: np.ndarray, batch: Batch) -> np.ndarray:
+        """One pass without gradients for each."""
+        return probe.losses(picks, batch) / self.chance
 
 
-def error_rate(probe: Probe, picks: np.ndarray, batch: Batch) -> float:
+def error_rate(probe: Probe, picks: np.ndarray, batch: Batch) -> np.ndarray:
     """The share of rows not recognised, or of variance not explained."""
-    return 1.0 - probe.score(one_path(picks.tolist()), batch)
+    return 1.0 - probe.scores([one_path(row) for row in picks.tolist()], batch)
 
 
 @dataclass
@@ -54,7 +54,8 @@ class BlamedAgents(AgentStrategy):
     """MANAS: every decision is an agent that is blamed for losses (algorithm 1, coordinated).
 
     In a round the agents propose one network; its loss on a validation batch moves them; then its
-    weights, and no others, are trained.
+    weights, and no others, are trained. With several workers as many networks are proposed, judged
+    on one batch and trained, and each moves the agents like a round of its own.
 
     Deviations: where limits make a draw costly, several rounds' networks are drawn at once; each
     is divided by the probabilities that it was drawn with. Blame needs losses in [0, 1], as the
@@ -67,6 +68,7 @@ class BlamedAgents(AgentStrategy):
     Attributes:
         judge: what a network lost.
         baseline: taken off the losses, or None as in the paper.
+        workers: how many networks are proposed in a round.
     """
 
     turns: ClassVar[Turns] = WITH_WEIGHTS
@@ -74,20 +76,20 @@ class BlamedAgents(AgentStrategy):
 
     judge: Judge
     baseline: Baseline | None = None
+    workers: int = 1
     _average: MovingAverage = field(default_factory=MovingAverage, init=False)
     _squares: float = field(default=0.0, init=False)
     _ahead: Proposals | None = field(default=None, init=False)
-    _judged: np.ndarray | None = field(default=None, init=False)
+    _judged: list[np.ndarray] = field(default_factory=list, init=False)
 
     def beliefs(self) -> list[np.ndarray]:
         """What the agents recommend, not what they draw by, which explores on purpose."""
         return self.agents.recommended()
 
     def sample(self, clock: Clock) -> Gates:
-        """The path that was judged just now; in the warm-up a new one."""
+        """A path that was judged just now; in the warm-up a new one."""
         del clock
-        path = self._next()[0] if self._judged is None else self._judged
-        self._judged = None
+        path = self._judged.pop(0) if self._judged else self._next()[0]
         return one_path(path.tolist())
 
     def _next(self) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -102,8 +104,19 @@ class BlamedAgents(AgentStrategy):
     def update(self, probe: Probe, clock: Clock) -> Learnt | None:
         """One round: propose, judge, blame."""
         del clock
-        picks, marginals = self._next()
-        lost = self.judge(probe, picks, probe.valid_batch())
+        proposed = [self._next() for _ in range(self.workers)]
+        picks = np.array([one for one, _ in proposed])
+        lost = self.judge(probe, picks, probe.valid_batch()).tolist()
+        for (one, marginals), own in zip(proposed, lost, strict=True):
+            self._blame(one, marginals, own)
+        self._set_noise()
+        self._judged = list(picks)
+        reward = 1.0 - float(np.minimum(lost, 1.0).mean())
+        used = float(len(proposed))
+        return Learnt({"reward": reward, "used": used, **self.agents.sampling.settings})
+
+    def _blame(self, picks: np.ndarray, marginals: list[np.ndarray], lost: float) -> None:
+        """What the agents learn from a proposal [agents] that was drawn with these chances."""
         loss = min(1.0, lost)
         blamed = loss if self.baseline is None else -self.baseline.signals([-loss])[0]
         excess = -self._average.signals([-lost])[0]
@@ -121,9 +134,6 @@ class BlamedAgents(AgentStrategy):
             )
         )
         self._squares += excess**2
-        self._set_noise()
-        self._judged = picks
-        return Learnt({"reward": 1.0 - loss, "used": 1.0, **self.agents.sampling.settings})
 
     def _set_noise(self) -> None:
         """The mean square of a round's excess."""
@@ -137,7 +147,7 @@ class BlamedAgents(AgentStrategy):
             "squares": self._squares,
             "average": self._average.state_dict(),
             "baseline": None if self.baseline is None else self.baseline.state_dict(),
-            "judged": None if self._judged is None else self._judged.tolist(),
+            "judged": [path.tolist() for path in self._judged],
             "ahead": None if ahead is None else ahead.picks.tolist(),
             "marginals": None if ahead is None else [row.tolist() for row in ahead.marginals],
         }
@@ -150,11 +160,18 @@ class BlamedAgents(AgentStrategy):
         self._average.load_state_dict(state["average"])
         if self.baseline is not None:
             self.baseline.load_state_dict(state["baseline"])
-        self._judged = None if state["judged"] is None else np.array(state["judged"])
+        self._judged = _paths_of(state["judged"])
         self._ahead = None
         if state["ahead"] is not None:
             picks = np.array(state["ahead"], dtype=np.int64).reshape(-1, len(self.agents.blame))
             self._ahead = Proposals(picks, [np.array(row) for row in state["marginals"]])
+
+
+def _paths_of(judged: Any) -> list[np.ndarray]:
+    """The paths that wait to be trained; earlier versions kept the only one, or None."""
+    if not judged:
+        return []
+    return list(np.atleast_2d(np.array(judged, dtype=np.int64)))
 
 
 def blamed_agents(
@@ -172,4 +189,5 @@ def blamed_agents(
         rng=problem.rng(),
         final=recommendation(final),
         baseline=MovingAverage() if baseline == "average" else None,
+        workers=problem.workers,
     )

@@ -34,6 +34,8 @@ class PolicyGradient(JudgingStrategy):
     strategy with their own `credit`. One update every `samples` weight steps learns from
     `samples` draws on one validation batch: as many passes as one draw a step, but one table of
     the feasible set serves them all (TabNAS averages over eight cores likewise, appendix B.2.2).
+    With several workers each weight step trains as many networks, and an update learns from as many
+    times the draws.
 
     Deviation: weight steps draw their paths `paths_at_once` at a time, because drawing one costs
     as much as drawing many, so a path may come from a policy a few updates old.
@@ -41,9 +43,10 @@ class PolicyGradient(JudgingStrategy):
     Attributes:
         law: what is learnt from.
         credit: how much each option gets of a draw's loss.
-        samples: draws for each update.
+        samples: weight steps for each update, and draws of each worker.
         weight_law: what the weights are trained on.
         paths_at_once: see above.
+        workers: how many networks a weight step trains.
     """
 
     law: Law
@@ -51,6 +54,7 @@ class PolicyGradient(JudgingStrategy):
     samples: int = 8
     weight_law: Law = field(default_factory=Unrestricted)
     paths_at_once: int = 16
+    workers: int = 1
     _paths: list[list[int]] = field(default_factory=list, init=False)
 
     def sample(self, clock: Clock) -> Gates:
@@ -65,7 +69,7 @@ class PolicyGradient(JudgingStrategy):
         """One policy step from several draws judged on one validation batch."""
         if clock.phase_step % self.samples:
             return None
-        drawn = self.law.draw(self.policy, self.samples, self.rng)
+        drawn = self.law.draw(self.policy, self.samples * self.workers, self.rng)
         values = {"used": float(len(drawn.picks))}
         if len(drawn.picks):
             found = self.credit.assign(probe, probe.valid_batch(), drawn, self.policy)
@@ -142,6 +146,7 @@ def by_credit(
         weight_law=make_law(feasible),
         seen=seen,
         paths_at_once=paths_at_once,
+        workers=problem.workers,
     )
 
 
