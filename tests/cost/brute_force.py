@@ -10,6 +10,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from meritnas.cost.feasible import FeasibleSet
+from meritnas.cost.maximum import LargestSum
 from meritnas.cost.terms import CostTerms, Factor, Limit, chain_terms
 from meritnas.space.decision import Decision, Option
 from meritnas.space.rule import ABSENT, PresentEdges
@@ -23,7 +24,7 @@ class Problem:
     """A space, its costs, its limits."""
 
     space: Space
-    costs: dict[str, CostTerms]
+    costs: dict[str, CostTerms | LargestSum]
     limits: tuple[Limit, ...]
 
     def product(self) -> list[Picks]:
@@ -54,8 +55,10 @@ def keeps_rule(space: Space, picks: Picks) -> bool:
     return all(sum(itertools.islice(there, n)) == space.rule.count for n in space.rule.groups)
 
 
-def cost_of(terms: CostTerms, picks: Picks) -> int:
+def cost_of(terms: CostTerms | LargestSum, picks: Picks) -> int:
     """The definition, one term after the other."""
+    if isinstance(terms, LargestSum):
+        return max(cost_of(one, picks) for one in terms.moments)
     total = terms.constant
     for factor in terms.factors:
         total += int(factor.table[tuple(picks[i] for i in factor.decisions)])
@@ -105,15 +108,33 @@ def random_terms(
     return replace(terms, factors=(*terms.factors, *more))
 
 
+def random_maximum(
+    sizes: tuple[int, ...], rng: np.random.Generator, moments: int, most: int
+) -> LargestSum:
+    """So many sums, each of a constant and up to three factors of any decisions."""
+    found = []
+    for _ in range(moments):
+        factors = []
+        for _ in range(rng.integers(0, 4)):
+            numbers = np.sort(rng.permutation(len(sizes))[: rng.integers(1, 4)])
+            table = rng.integers(-3, most, [sizes[i] for i in numbers])
+            factors.append(Factor(tuple(numbers.tolist()), table))
+        found.append(CostTerms(sizes, int(rng.integers(0, 9)), tuple(factors), "things"))
+    return LargestSum(sizes, tuple(found), "things at once")
+
+
 @st.composite
-def problems(draw: st.DrawFn) -> Problem:
-    """1 to 4 decisions of 1 to 5 options, 1 to 3 limits that bind, do not bind, or cannot hold."""
+def problems(draw: st.DrawFn, maxima: bool = True) -> Problem:
+    """1 to 4 decisions of 1 to 5 options, 1 to 3 limits that bind, do not bind, or cannot hold.
+
+    With `maxima`, some of them are on the largest of several sums.
+    """
     sizes = tuple(draw(st.lists(st.integers(1, 5), min_size=1, max_size=4)))
-    return draw(_limited(plain_space(sizes)))
+    return draw(_limited(plain_space(sizes), maxima))
 
 
 @st.composite
-def ruled_problems(draw: st.DrawFn) -> Problem:
+def ruled_problems(draw: st.DrawFn, maxima: bool = True) -> Problem:
     """1 to 5 edges into 1 to 3 nodes, each of which keeps 1 or 2; limits as in `problems`."""
     count = draw(st.integers(1, 2))
     groups = tuple(draw(st.lists(st.integers(count, 3), min_size=1, max_size=3)))
@@ -125,26 +146,29 @@ def ruled_problems(draw: st.DrawFn) -> Problem:
     for start, edges in zip(itertools.accumulate((0, *groups)), groups, strict=False):
         rows = present[start : start + edges]
         assume(sum(all(row) for row in rows) <= count <= sum(any(row) for row in rows))
-    return draw(_limited(ruled_space(present, groups, count)))
+    return draw(_limited(ruled_space(present, groups, count), maxima))
 
 
-def any_problems() -> st.SearchStrategy[Problem]:
+def any_problems(maxima: bool = True) -> st.SearchStrategy[Problem]:
     """With and without a rule."""
-    return st.one_of(problems(), ruled_problems())
+    return st.one_of(problems(maxima), ruled_problems(maxima))
 
 
 @st.composite
-def _limited(draw: st.DrawFn, space: Space) -> Problem:
+def _limited(draw: st.DrawFn, space: Space, maxima: bool) -> Problem:
     sizes = space.sizes
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     everything = Problem(space, {}, ()).all_picks()
-    costs: dict[str, CostTerms] = {}
+    costs: dict[str, CostTerms | LargestSum] = {}
     limits = []
     for k in range(draw(st.integers(1, 3))):
         scale = draw(st.sampled_from([1, 1, 6, 1000]))
         most = draw(st.sampled_from([-2, 3, 20, 400]))
         pairs, groups = draw(st.sampled_from([(0.0, 0), (0.7, 0), (1.0, 0), (0.0, 3), (0.5, 2)]))
+        terms: CostTerms | LargestSum
         terms = random_terms(sizes, rng, scale, most, pairs, groups)
+        if maxima and draw(st.integers(0, 2)) == 0:
+            terms = random_maximum(sizes, rng, draw(st.integers(1, 5)), most)
         costs[f"c{k}"] = terms
         found = sorted(cost_of(terms, p) for p in everything)
         place = draw(st.floats(0, 1))

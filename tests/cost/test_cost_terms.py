@@ -31,7 +31,7 @@ def along(reading: Reading, steps: Sequence[np.ndarray], picks: Sequence[int]) -
 
 
 @settings(max_examples=80)
-@given(any_problems())
+@given(any_problems(maxima=False))
 def test_costs_are_the_sum_of_their_terms(problem: Problem) -> None:
     everything = problem.all_picks()
     for terms in problem.costs.values():
@@ -47,7 +47,7 @@ def test_costs_are_the_sum_of_their_terms(problem: Problem) -> None:
 
 
 @settings(max_examples=80)
-@given(problems(), st.randoms(use_true_random=False))
+@given(problems(maxima=False), st.randoms(use_true_random=False))
 def test_restricted_costs_are_those_of_the_kept_options(problem: Problem, random: object) -> None:
     rng = np.random.default_rng(random.randrange(2**32))  # type: ignore[attr-defined]
     kept = [
@@ -62,7 +62,7 @@ def test_restricted_costs_are_those_of_the_kept_options(problem: Problem, random
 
 
 @settings(max_examples=80)
-@given(problems())
+@given(problems(maxima=False))
 def test_reduced_costs_are_not_negative_and_fit_exactly_when_the_cost_does(
     problem: Problem,
 ) -> None:

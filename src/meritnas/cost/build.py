@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,21 +25,24 @@ def build_diagram(
     max_transitions: int,
     order: tuple[int, ...],
     rule: Levels | None = None,
+    moments: Sequence[ReducedCost] = (),
 ) -> Diagram:
     """The minimal diagram of all valid architectures whose reduced costs stay within their slack.
 
     Args:
-        costs: one for each limit, all read in the same way.
+        costs: one for each limit on a sum, at least one, all read in the same way.
         max_transitions: the most entries that a level may hold before states are merged.
         order: the numbers of the decisions, as they are read.
         rule: what makes an architecture valid; None where everything does.
+        moments: of limits on maxima, one for each sum. These are many, and each has few values.
 
     Raises:
         DiagramTooLarge: a level would hold more.
     """
     if rule is None:
         rule = tuple(np.zeros((1, step.shape[1]), dtype=np.int64) for step in costs[0].steps)
-    merged = _merge_equal_states(_forward_levels(costs, rule, max_transitions))
+    _check_keys(costs, rule)
+    merged = _merge_equal_states(_forward_levels([*costs, *moments], rule, max_transitions))
     # Numbers of the size that numpy indexes with, so that no pass has to convert them.
     return Diagram(tuple(level.astype(np.intp) for level in merged), order)
 
@@ -52,6 +56,8 @@ def _forward_levels(
     and slack beyond what the most expensive completion needs is cut off.
     """
     nexts = costs[0].nexts
+    if any(cost.slack < 0 for cost in costs):
+        return _nothing(nexts)
     classes = _context_classes(costs)
     before = np.zeros(1, dtype=np.int64)  # the context of each state, as its class' first
     states = np.zeros(1, dtype=np.int64)  # of the rule
@@ -70,19 +76,28 @@ def _forward_levels(
             np.minimum(part, c.most_ahead[i][context]) for part, c in zip(left, costs, strict=True)
         ]
         first_of_class, class_of = classes[i]
-        widths = [rule[i].shape[0], *(cost.slack + 1 for cost in costs)]
-        parts = [after, *left]
-        found, level = _number_states(parts, class_of[context], len(first_of_class), widths, alive)
-        if not len(found):  # nothing keeps all limits at once
-            return [np.empty((0, step.shape[1]), dtype=np.int32) for step in nexts]
+        widths = [len(first_of_class), rule[i].shape[0], *(cost.slack + 1 for cost in costs)]
+        found, level = _number_states([class_of[context], after, *left], widths, alive)
+        if not len(found[0]):  # nothing keeps all limits at once
+            return _nothing(nexts)
         levels.append(level)
-        slacks = []
-        for width in reversed(widths):
-            slacks.insert(0, found % width)
-            found = found // width
-        states = slacks.pop(0)
-        before = first_of_class[found]
+        classes_found, states, *slacks = found
+        before = first_of_class[classes_found]
     return levels
+
+
+def _nothing(nexts: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The levels of a diagram without any path."""
+    return [np.empty((0, step.shape[1]), dtype=np.int32) for step in nexts]
+
+
+def _check_keys(costs: Sequence[ReducedCost], rule: Levels) -> None:
+    """Complain where the states of limits on sums are more than one number can tell apart."""
+    most = max(len(level) for level in rule)
+    for cost in costs:
+        most *= cost.slack + 1
+    if most.bit_length() > _KEY_BITS:
+        raise DiagramTooLarge
 
 
 def _context_classes(costs: Sequence[ReducedCost]) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -99,32 +114,51 @@ def _context_classes(costs: Sequence[ReducedCost]) -> list[tuple[np.ndarray, np.
 
 
 def _number_states(
-    left: Sequence[np.ndarray],
-    context_class: np.ndarray,
-    classes: int,
-    widths: Sequence[int],
-    alive: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct states reached, as keys, and a level that points to their positions."""
-    key_count = classes
-    for width in widths:
-        key_count *= width
+    parts: Sequence[np.ndarray], widths: Sequence[int], alive: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """The distinct states reached, part by part, and a level that points to their positions.
+
+    Args:
+        parts: of the state after each transition, all of one shape.
+        widths: the number of values that each part may have.
+        alive: which transitions there are.
+    """
+    key_count = math.prod(widths)
     if key_count.bit_length() > _KEY_BITS:
-        raise DiagramTooLarge
-    keys = context_class
-    for part, width in zip(left, widths, strict=True):
-        keys = keys * width + part
-    if key_count <= _LOOKUP_KEYS:
-        marked = np.zeros(key_count, dtype=bool)
-        marked[keys[alive]] = True
-        found = np.flatnonzero(marked)
-        position = np.cumsum(marked, dtype=np.int32) - 1
-        numbers = position[keys[alive]]
+        first, numbers = _distinct([part[alive] for part in parts], widths)
+        found = [part[alive][first] for part in parts]
     else:
-        found, numbers = np.unique(keys[alive], return_inverse=True)
-    level = np.full(alive.shape, len(found), dtype=np.int32)
+        keys = parts[0]
+        for part, width in zip(parts[1:], widths[1:], strict=True):
+            keys = keys * width + part
+        if key_count <= _LOOKUP_KEYS:
+            marked = np.zeros(key_count, dtype=bool)
+            marked[keys[alive]] = True
+            distinct = np.flatnonzero(marked)
+            position = np.cumsum(marked, dtype=np.int32) - 1
+            numbers = position[keys[alive]]
+        else:
+            distinct, numbers = np.unique(keys[alive], return_inverse=True)
+        found = []
+        for width in reversed(widths[1:]):
+            found.insert(0, distinct % width)
+            distinct = distinct // width
+        found.insert(0, distinct)
+    level = np.full(alive.shape, len(found[0]), dtype=np.int32)
     level[alive] = numbers.reshape(-1)
     return found, level
+
+
+def _distinct(parts: Sequence[np.ndarray], widths: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """(where each distinct state is first, the number of each), of parts too wide for one key."""
+    keys, bound = np.zeros(len(parts[0]), dtype=np.int64), 1
+    for part, width in zip(parts, widths, strict=True):
+        if (bound * width).bit_length() > _KEY_BITS:
+            distinct, keys = np.unique(keys, return_inverse=True)
+            keys, bound = keys.reshape(-1), len(distinct)
+        keys, bound = keys * width + part, bound * width
+    _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
+    return first, numbers
 
 
 def _merge_equal_states(levels: Sequence[np.ndarray]) -> list[np.ndarray]:

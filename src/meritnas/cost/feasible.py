@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 import numpy as np
 
 from meritnas.cost.build import DiagramTooLarge, build_diagram
 from meritnas.cost.diagram import Diagram, PathLaw
+from meritnas.cost.maximum import Bound, Maximum
 from meritnas.cost.reading import Reading, best_reading
 from meritnas.cost.reduced import ReducedCost, cheapest, reduce_cost
 from meritnas.cost.terms import CostTerms, Limit
 from meritnas.errors import InfeasibleError, SpaceError
 from meritnas.space.architecture import Architecture
-from meritnas.space.rule import Levels
+from meritnas.space.rule import Levels, both
 from meritnas.space.space import HyphenText, Space
 
 _MAX_TRANSITIONS = 12_000_000
@@ -38,43 +40,53 @@ class FeasibleSet:
     def __init__(
         self,
         space: Space,
-        costs: Mapping[str, CostTerms],
+        costs: Mapping[str, CostTerms | Maximum],
         limits: Sequence[Limit] = (),
         max_transitions: int = _MAX_TRANSITIONS,
     ) -> None:
         self.space = space
         self.limits = tuple(limits)
         self._terms = [costs[limit.name] for limit in self.limits]
-        for limit, terms in zip(self.limits, self._terms, strict=True):
-            _check_limit(space, limit, terms)
-        if space.levels is None:
-            reading = best_reading(self._terms, space.sizes)
-        else:
-            reading = Reading.of(self._terms, space.sizes, space.order)
-        reduced = [
-            reduce_cost(terms, limit.maximum, reading)
+        bounds = [
+            _bound(space, limit, terms)
             for limit, terms in zip(self.limits, self._terms, strict=True)
-        ] or [reduce_cost(CostTerms(space.sizes, 0, (), "nothing"), 0, reading)]
-        self.diagram, self._reduced = _fit(reduced, max_transitions, reading.order, space.levels)
+        ]
+        found = _represented(space, bounds, max_transitions)
+        self.diagram, sums = found
+        self._missed = {
+            limit.name: max(own, key=lambda cost: cost.missed)
+            for limit, own in zip(self.limits, sums, strict=True)
+            if any(cost.missed for cost in own)
+        }
         if not len(self.diagram.levels[0]):
-            found = "no architecture" if self.exact else f"no architecture found ({self.note}) that"
-            raise InfeasibleError(
-                f"{found} keeps all limits at once: {self._limit_text()}; raise one of them"
-            )
+            self._complain(bounds, max_transitions)
+
+    def _complain(self, bounds: Sequence[Bound], max_transitions: int) -> NoReturn:
+        """Say which limit is too small by itself, or that they are together."""
+        for limit, terms, bound in zip(self.limits, self._terms, bounds, strict=True):
+            if isinstance(terms, CostTerms):
+                continue  # it was looked at before
+            alone, _ = _represented(self.space, [bound], max_transitions)
+            if not len(alone.levels[0]):
+                least, picks = _smallest(self.space, limit, terms, max_transitions)
+                raise InfeasibleError(_below(self.space, limit, terms, least, picks))
+        found = "no architecture" if self.exact else f"no architecture found ({self.note}) that"
+        raise InfeasibleError(
+            f"{found} keeps all limits at once: {self._limit_text()}; raise one of them"
+        )
 
     @property
     def exact(self) -> bool:
         """Whether the set is represented exactly."""
-        return all(cost.missed == 0 for cost in self._reduced)
+        return not self._missed
 
     @property
     def note(self) -> str:
         """What an inexact representation leaves out; empty when exact."""
         return "; ".join(
-            f"{limit.name} counted in steps of {cost.grid:,}: architectures within "
+            f"{name} counted in steps of {cost.grid:,}: architectures within "
             f"{cost.missed:,} of the limit may be left out"
-            for limit, cost in zip(self.limits, self._reduced, strict=False)
-            if cost.missed
+            for name, cost in self._missed.items()
         )
 
     def count(self) -> int:
@@ -172,42 +184,114 @@ def _log_softmax(row: np.ndarray) -> np.ndarray:
     return shifted - np.log(np.exp(shifted).sum())
 
 
-def _check_limit(space: Space, limit: Limit, terms: CostTerms) -> None:
+def _bound(space: Space, limit: Limit, terms: CostTerms | Maximum) -> Bound:
+    """What a limit asks; complains where a sum cannot keep it."""
+    if not isinstance(terms, CostTerms):
+        return terms.bound(limit.maximum)
     least, picks = cheapest(terms, space)
     if limit.maximum < least:
-        fixed = ""
-        if 2 * terms.constant > least:
-            fixed = f" ({terms.text(terms.constant)} of them in every network{_less(space, terms)})"
-        raise InfeasibleError(
-            f"the limit of {terms.text(limit.maximum)} {terms.unit} is below the cheapest network, "
-            f"{space.architecture(picks)} with {terms.text(least)}{fixed}; set the limit to "
-            f"{terms.text(least)} or more, or offer smaller options"
-        )
+        raise InfeasibleError(_below(space, limit, terms, least, picks, terms.constant))
+    return Bound(((terms, limit.maximum),))
 
 
-def _less(space: Space, terms: CostTerms) -> str:
+def _below(
+    space: Space,
+    limit: Limit,
+    terms: CostTerms | Maximum,
+    least: int,
+    picks: Sequence[int],
+    always: int = 0,
+) -> str:
+    """That a limit is below the cheapest network.
+
+    Args:
+        space: where it is the cheapest.
+        limit: which is smaller than what that costs.
+        terms: the cost.
+        least: what it costs.
+        picks: the cheapest one.
+        always: what all networks cost.
+    """
+    fixed = ""
+    if 2 * always > least:
+        fixed = f" ({terms.text(always)} of them in every network{_less(space, terms)})"
+    return (
+        f"the limit of {terms.text(limit.maximum)} {terms.unit} is below the cheapest network, "
+        f"{space.architecture(picks)} with {terms.text(least)}{fixed}; set the limit to "
+        f"{terms.text(least)} or more, or offer smaller options"
+    )
+
+
+def _smallest(
+    space: Space, limit: Limit, terms: Maximum, max_transitions: int
+) -> tuple[int, tuple[int, ...]]:
+    """The smallest value of a maximum, and an architecture with it, by halving."""
+
+    def found(most: int) -> Diagram:
+        return _represented(space, [terms.bound(most)], max_transitions)[0]
+
+    low, high = limit.maximum, terms.most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if len(found(middle).levels[0]) else (middle, high)
+    picks = found(high).best([np.zeros(size) for size in space.sizes])
+    return int(terms.of(np.array([picks]))[0]), picks
+
+
+def _less(space: Space, terms: CostTerms | Maximum) -> str:
     """How what every network has can be made less."""
     if not isinstance(space.text, HyphenText):
         return ", less with fewer channels or cells, or a smaller vocabulary or width"
     return ", such as embeddings, which can be made narrower" if "parameters" in terms.unit else ""
 
 
+def _represented(
+    space: Space, bounds: Sequence[Bound], max_transitions: int
+) -> tuple[Diagram, list[list[ReducedCost]]]:
+    """The diagram of what keeps all bounds, and of each bound its sums as they were counted."""
+    every = [sum_ for bound in bounds for sum_, _ in bound.sums]
+    rule = space.levels
+    for bound in bounds:
+        if bound.rule is not None:
+            rule = bound.rule if rule is None else both(rule, bound.rule)
+    if rule is None:
+        reading = best_reading(every, space.sizes)
+    else:
+        reading = Reading.of(every, space.sizes, space.order)
+    costs: list[ReducedCost] = []
+    moments: list[ReducedCost] = []
+    for bound in bounds:
+        kind = moments if bound.of_maximum else costs
+        kind += [reduce_cost(terms, most, reading) for terms, most in bound.sums]
+    if not costs:
+        costs.append(reduce_cost(CostTerms(space.sizes, 0, (), "nothing"), 0, reading))
+    diagram, fitted = _fit(costs, moments, max_transitions, reading.order, rule)
+    parts = {True: fitted[len(costs) :], False: fitted[: len(costs)]}
+    own = []
+    for bound in bounds:
+        count = len(bound.sums)
+        own.append(parts[bound.of_maximum][:count])
+        parts[bound.of_maximum] = parts[bound.of_maximum][count:]
+    return diagram, own
+
+
 def _fit(
     costs: Sequence[ReducedCost],
+    moments: Sequence[ReducedCost],
     max_transitions: int,
     order: tuple[int, ...],
     rule: Levels | None,
-) -> tuple[Diagram, tuple[ReducedCost, ...]]:
+) -> tuple[Diagram, list[ReducedCost]]:
     """Build the diagram, on a coarser grid where it would be too large, loosest limit first.
 
     The tightest limit stays exact for as long as the others can give way.
     """
-    current = list(costs)
+    current, count = [*costs, *moments], len(costs)
     loosest_first = sorted(range(len(current)), key=lambda k: -current[k].tightness)
     while True:
         try:
-            diagram = build_diagram(current, max_transitions, order, rule)
-            return diagram, tuple(current)
+            diagram = build_diagram(current[:count], max_transitions, order, rule, current[count:])
+            return diagram, current
         except DiagramTooLarge:
             loose = [k for k in loosest_first if current[k].slack > _COARSEST_SLACK]
             coarse = loose[0] if loose else max(loosest_first, key=lambda k: current[k].slack)

@@ -5,10 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from meritnas.errors import SpaceError
+
+
+class Cost(Protocol):
+    """What architectures cost, whatever it is made of."""
+
+    @property
+    def unit(self) -> str:
+        """What is counted, for messages: "parameters"."""
+        ...
+
+    @property
+    def most(self) -> int:
+        """No architecture costs more; whether one costs as much depends."""
+        ...
+
+    def text(self, amount: int) -> str:
+        """An amount of this cost, for people."""
+        ...
+
+    def of(self, picks: np.ndarray) -> np.ndarray:
+        """Costs [n] of a pick matrix [n, decisions]."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -82,9 +105,7 @@ class CostTerms:
 
     def text(self, amount: int) -> str:
         """An amount of this cost, for people."""
-        if self.a_unit == 1:
-            return f"{amount:,}"
-        return f"{amount / self.a_unit:,.{len(str(self.a_unit)) - 1}f}"
+        return amount_text(amount, self.a_unit)
 
     def of(self, picks: np.ndarray) -> np.ndarray:
         """Costs [n] of a pick matrix [n, decisions]."""
@@ -115,6 +136,13 @@ class CostTerms:
             for one in self.factors
         )
         return replace(self, sizes=tuple(map(len, kept)), factors=factors)
+
+
+def amount_text(amount: int, a_unit: int) -> str:
+    """An amount of a cost in its unit, to the last digit."""
+    if a_unit == 1:
+        return f"{amount:,}"
+    return f"{amount / a_unit:,.{len(str(a_unit)) - 1}f}"
 
 
 def chain_terms(

@@ -127,6 +127,27 @@ def of_equal_size(levels: Sequence[np.ndarray]) -> Levels:
     )
 
 
+def both(first: Levels, second: Levels) -> Levels:
+    """What keeps two rules that read the same decisions in the same order.
+
+    Only pairs of states that some answers lead to are numbered, anew for each decision.
+    """
+    pairs = np.zeros((1, 2), dtype=np.int64)
+    found = []
+    for i, (one, other) in enumerate(zip(first, second, strict=True)):
+        after = np.stack([one[pairs[:, 0]], other[pairs[:, 1]]], axis=2)
+        allowed = (after >= 0).all(axis=2)
+        if i + 1 == len(first):  # where an architecture that keeps both ends
+            allowed &= (after == 0).all(axis=2)
+        # The first pair is that of the two first states, so that 0 is where both end.
+        reached = np.concatenate([np.zeros((1, 2), dtype=np.int64), after[allowed]])
+        pairs, numbers = np.unique(reached, axis=0, return_inverse=True)
+        level = np.full(allowed.shape, -1, dtype=np.int64)
+        level[allowed] = numbers.reshape(-1)[1:]
+        found.append(level)
+    return of_equal_size(found)
+
+
 def ways(levels: Levels) -> list[np.ndarray]:
     """For each decision, and after the last: how many ways each state leaves to a valid end.
 
