@@ -59,8 +59,7 @@ def search(
     max_flops: int | None = None,
     max_size_kb: float | None = None,
     max_latency_ms: float | None = None,
-    max_params_paper: int | None = None,
-    max_flops_paper: int | None = None,
+    max_peak_kb: float | None = None,
     space: Space | None = None,
     strategy: str | StrategySpec | None = None,
     preset: Literal["quick", "paper"] | None = None,
@@ -75,6 +74,7 @@ def search(
     out: str | Path | None = None,
     run: RunOptions | None = None,
     listen: Listener = nobody,
+    **paper: int | None,
 ) -> SearchResult:
     """Find a network for your data that keeps the limits, and train it.
 
@@ -93,10 +93,8 @@ def search(
             images).
         max_latency_ms: the most milliseconds a row may take here, as the sum over parts that
             are timed before the search (tables, images).
-        max_params_paper: the most parameters as the space's paper counts: without embeddings
-            (tables), with dead operations (the space "nasbench201").
-        max_flops_paper: the most multiply-adds as the space's paper counts: with dead operations
-            (the space "nasbench201").
+        max_peak_kb: the most kilobytes of activations that one row, image or word may take at
+            any moment, executed in order.
         space: one of `meritnas list spaces`, a spec with its options such as `Darts(cells=8)`, or
             a `tabular_space(...)` and the like whose inputs and outputs fit the data.
         strategy: one of `meritnas list strategies`, or a spec such as `Shapley(permutations=20)`.
@@ -115,9 +113,15 @@ def search(
         out: the run's folder; None for a new one under `runs`.
         run: device and threads.
         listen: called with every event.
+        paper: `max_params_paper`, the most parameters as the space's paper counts: without
+            embeddings (tables), with dead operations (the space "nasbench201"); and
+            `max_flops_paper`, the most multiply-adds as it counts: with dead operations (the
+            space "nasbench201").
     """
     begun = time.perf_counter()
     check_arguments(search, target=target, listen=listen)
+    for name in paper.keys() - {"max_params_paper", "max_flops_paper"}:
+        raise TypeError(f"search() got an unexpected keyword argument '{name}'")
     request = Request(
         space=space.spec if isinstance(space, Family) else space,
         strategy=strategy,
@@ -132,8 +136,8 @@ def search(
             max_flops,
             max_size_kb,
             max_latency_ms,
-            max_params_paper,
-            max_flops_paper,
+            max_peak_kb=max_peak_kb,
+            **paper,
         ),
         reading=reading,
         training=Training() if training is None else training,

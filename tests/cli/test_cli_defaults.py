@@ -124,5 +124,5 @@ def test_defaults_are_those_of_the_settings() -> None:
 
 def test_the_command_line_has_every_setting_of_the_library() -> None:
     library = set(inspect.signature(api.search).parameters) - {"listen"}
-    classes = {"reading", "training", "retraining", "run"}
+    classes = {"reading", "training", "retraining", "run", "paper"}
     assert library - classes <= set(options())

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from meritnas.families.family import Family
+from meritnas.families.live_memory import peak_bytes
 from meritnas.families.tabular.family import TabularSpace
 from meritnas.nn.sliced import SlicedBatchNorm, SlicedLayerNorm
 from meritnas.space.architecture import Architecture
@@ -367,7 +368,7 @@ def restricting_keeps_texts_costs_and_children(case: Case) -> None:
         original = [int(k[p]) for k, p in zip(kept, picks, strict=True)]
         assert architecture == case.family.space.architecture(original)
         assert set(smaller.costs) == set(case.family.costs)
-        for name in case.family.costs:
+        for name in (*case.family.costs, *case.family.maxima):
             assert smaller.cost(architecture, name) == case.family.cost(architecture, name)
         ours, theirs = smaller.child(architecture, 3), case.family.child(architecture, 3)
         for name, tensor in ours.state_dict().items():
@@ -380,6 +381,17 @@ def params_are_what_counting_the_child_gives(case: Case) -> None:
         child = case.family.child(architecture)
         counted = sum(param.numel() for param in child.parameters())
         assert case.family.cost(architecture, "params") == counted
+
+
+def peak_is_what_running_the_child_takes(case: Case) -> None:
+    if "peak" not in case.family.maxima:
+        pytest.skip("not counted here yet")
+    for picks in case.random_picks(8):
+        architecture = case.family.space.architecture(picks)
+        with torch.device("meta"):
+            child = case.family.child(architecture).eval()
+        measured = peak_bytes(*case.family.running(child, "meta"))
+        assert case.family.cost(architecture, "peak") == measured
 
 
 def child_is_a_plain_module_that_extract_fills(case: Case) -> None:
@@ -441,6 +453,7 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     text_and_json_lead_back,
     restricting_keeps_texts_costs_and_children,
     params_are_what_counting_the_child_gives,
+    peak_is_what_running_the_child_takes,
     child_is_a_plain_module_that_extract_fills,
     seeds_decide_the_weights_and_leave_the_global_generator_alone,
 )

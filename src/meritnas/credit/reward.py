@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from meritnas.cost.terms import CostTerms
+from meritnas.cost.terms import Cost
 
 
 class Reward(Protocol):
@@ -32,7 +32,7 @@ class Quality:
 class AbsReward:
     """Q + beta * |T / T0 - 1| with beta < 0 (TuNAS' absolute reward, TabNAS section 3.3)."""
 
-    cost: CostTerms
+    cost: Cost
     target: int
     beta: float = -1.0
 
@@ -48,7 +48,7 @@ class MnasNetReward:
     As published; where the loss is above 1, Q is negative and the scale works the other way.
     """
 
-    cost: CostTerms
+    cost: Cost
     target: int
     beta: float = -0.07
 
@@ -66,7 +66,7 @@ class MnasNetMaxReward:
     the target; this does the same.
     """
 
-    cost: CostTerms
+    cost: Cost
     target: int
     beta: float = -0.07
 

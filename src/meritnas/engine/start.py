@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
+from meritnas.cost.terms import Cost
 from meritnas.data.bundle import Bundle
 from meritnas.data.kinds import kind_of
 from meritnas.data.stream import BatchStream, make_stream
@@ -99,7 +100,7 @@ def strategy_and_plan(
     )
     problem = Problem(
         ground.searched_feasible,
-        ground.searched.costs,
+        _costs(ground.searched, settings.limits),
         longest.joint,
         settings.seed,
         longest.frozen,
@@ -136,6 +137,11 @@ def _check_shared(bundle: Bundle[Any], supernet: nn.Module) -> None:
                 f"workers must be 1 for a supernet whose norms keep running statistics, as {name} "
                 "does: they would depend on who computes; give it track_running_stats=False"
             )
+
+
+def _costs(family: Family, limits: Mapping[str, int]) -> Mapping[str, Cost]:
+    """Those that are always known, and those that are limited."""
+    return {**family.costs, **{name: family.known_cost(name) for name in limits}}
 
 
 def _price(

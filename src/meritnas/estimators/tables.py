@@ -47,6 +47,7 @@ class _NAS(SearchEstimator):
 
     max_size_kb: float | None = None
     max_latency_ms: float | None = None
+    max_peak_kb: float | None = None
     space: str | SpaceSpec = "tabular"
     strategy: str | StrategySpec = "tabnas"
     pareto: bool = False
@@ -63,7 +64,13 @@ class _NAS(SearchEstimator):
     def _fit(self, frame: pd.DataFrame, target: pd.Series, outline: Outline, seed: int) -> Self:
         name = outline.task.target
         source = Source(type(self).__name__, frame.assign(**{name: target}), name, "", None)
-        limits = Limits(self.max_params, self.max_flops, self.max_size_kb, self.max_latency_ms)
+        limits = Limits(
+            self.max_params,
+            self.max_flops,
+            self.max_size_kb,
+            self.max_latency_ms,
+            max_peak_kb=self.max_peak_kb,
+        )
         request = self._request(seed, limits=limits, pareto=self.pareto)
         predictor = self._search(source, outline, request)
         self.scaling_ = str(self._summary["scaling"])

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from meritnas.cost.feasible import FeasibleSet
+from meritnas.cost.maximum import Maximum
 from meritnas.cost.terms import CostTerms, Limit
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.drawing import Drawing
@@ -39,6 +40,18 @@ class Absence:
     words: str
 
 
+class Running(NamedTuple):
+    """How a network is run.
+
+    Attributes:
+        run: the network, or what of it answers.
+        inputs: what it reads, of one row, image or word.
+    """
+
+    run: Callable[..., Any]
+    inputs: tuple[Tensor, ...]
+
+
 class Family(ABC):
     """What users call a space: its decisions, costs, supernet and children together.
 
@@ -54,6 +67,11 @@ class Family(ABC):
     @abstractmethod
     def costs(self) -> Mapping[str, CostTerms]:
         """What architectures cost, by the cost's name."""
+
+    @property
+    def maxima(self) -> Mapping[str, Maximum]:
+        """Costs that are the largest of many, by name, made when they are asked for."""
+        return {}
 
     @abstractmethod
     def supernet(self, seed: int = 0) -> Supernet:
@@ -73,6 +91,11 @@ class Family(ABC):
         auxiliary head is a second classifier that helps to train deep networks of cells; its
         weights are named `auxiliary.` and are no part of the network's costs.
         """
+
+    def running(self, module: nn.Module, device: str = "cpu") -> Running:
+        """A child as it answers for one row, image or word, with zeros to read."""
+        del module, device
+        raise SpaceError(f"nothing is known about what networks of a {type(self).__name__} read")
 
     @property
     def witnesses(self) -> Mapping[str, float]:
@@ -111,9 +134,9 @@ class Family(ABC):
     """What a user can do to learn about a network of it that raced beside what was searched."""
 
     @property
-    def plain_costs(self) -> Mapping[str, CostTerms]:
+    def plain_limitable(self) -> Collection[str]:
         """The costs that are known of its plain networks."""
-        return self.costs
+        return (*self.costs, *self.maxima)
 
     def plain(self, limits: Mapping[str, int]) -> tuple[Architecture, ...]:
         """Networks that one would build without a search, as large as these limits allow.
@@ -228,10 +251,22 @@ class Family(ABC):
 
     def cost(self, architecture: Architecture | str, name: str = "params") -> int:
         """What an architecture costs."""
-        if name not in self.costs:
-            raise SpaceError(f"no cost '{name}' here; there are {', '.join(self.costs)}")
         picks = self.space.picks(self.as_architecture(architecture))
-        return int(self.costs[name].of(np.array([picks]))[0])
+        return int(self.known_cost(name).of(np.array([picks]))[0])
+
+    def known_cost(self, name: str) -> CostTerms | Maximum:
+        """A cost by its name; an error names those that are known."""
+        if name in self.costs:
+            return self.costs[name]
+        if name in self.maxima:
+            return self.maxima[name]
+        known = ", ".join((*self.costs, *self.maxima))
+        raise SpaceError(f"no cost '{name}' here; there are {known}")
+
+    def all_costs(self, architecture: Architecture | str) -> dict[str, int]:
+        """What an architecture costs, by the cost's name."""
+        own = self.of(architecture)
+        return {name: own.cost(architecture, name) for name in (*own.costs, *own.maxima)}
 
     def largest(self, name: str = "params") -> int:
         """No architecture costs more than this; 0 where nothing is known about that."""
@@ -252,17 +287,16 @@ class Family(ABC):
     @property
     def limitable(self) -> tuple[str, ...]:
         """The costs that can be limited, those that are to be measured first included."""
-        return tuple(self.costs)
+        return (*self.costs, *self.maxima)
 
     def within(self, limits: Mapping[str, int]) -> FeasibleSet:
         """The architectures whose costs are at most these limits, by the cost's name."""
         for name, most in limits.items():
-            if name not in self.costs:
-                raise SpaceError(f"no cost '{name}' here; there are {', '.join(self.costs)}")
+            self.known_cost(name)
             if not math.isfinite(most) or most != int(most):
                 raise SpaceError(f"the limit on {name} must be a whole number, got {most}")
         found = [Limit(name, int(most)) for name, most in limits.items()]
-        return FeasibleSet(self.space, self.costs, found)
+        return FeasibleSet(self.space, {name: self.known_cost(name) for name in limits}, found)
 
     def as_architecture(self, architecture: Architecture | str) -> Architecture:
         """An architecture of this space, from one or from its text."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,9 +20,10 @@ _CALLS = 8
 
 
 def microseconds(
-    timed: Mapping[Key, tuple[nn.Module, Tensor]], rounds: int = _ROUNDS
+    timed: Mapping[Key, tuple[Callable[..., Any], Tensor | tuple[Tensor, ...]]],
+    rounds: int = _ROUNDS,
 ) -> dict[Key, int]:
-    """How long each module takes for its input: whole microseconds, the median of some rounds.
+    """How long each module takes for what it reads: whole microseconds, the median of some rounds.
 
     A round times every module once, so that a machine that is busy for a moment disturbs one
     round of all of them and not all rounds of one. Modules compute in one thread.
@@ -34,7 +35,8 @@ def microseconds(
         with torch.inference_mode():
             for round_number in range(rounds + 1):
                 for key, (module, inputs) in timed.items():
-                    seconds = _seconds_a_call(module, inputs)
+                    given = (inputs,) if isinstance(inputs, Tensor) else inputs
+                    seconds = _seconds_a_call(module, given)
                     if round_number:  # the first round warms caches up
                         found[key].append(seconds)
     finally:
@@ -50,12 +52,12 @@ def microseconds_on(
     return microseconds(moved, rounds)
 
 
-def _seconds_a_call(module: nn.Module, inputs: Tensor) -> float:
-    wait = torch.cuda.synchronize if inputs.device.type == "cuda" else _no_wait
+def _seconds_a_call(run: Callable[..., Any], inputs: tuple[Tensor, ...]) -> float:
+    wait = torch.cuda.synchronize if inputs[0].device.type == "cuda" else _no_wait
     wait()
     begun = time.perf_counter()
     for _ in range(_CALLS):
-        module(inputs)
+        run(*inputs)
     wait()
     return (time.perf_counter() - begun) / _CALLS
 

@@ -34,7 +34,7 @@ class TimedFamily(Family):
     @property
     def limitable(self) -> tuple[str, ...]:
         """Latency too, which is timed only where it is limited."""
-        return tuple(dict.fromkeys((*self.costs, "latency")))
+        return tuple(dict.fromkeys((*self.costs, *self.maxima, "latency")))
 
     @abstractmethod
     def timed(self, device: str = "cpu") -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,10 +10,11 @@ import numpy as np
 from torch import Tensor, nn
 
 from meritnas.cost.feasible import FeasibleSet
+from meritnas.cost.maximum import Maximum
 from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError
 from meritnas.families.drawing import Drawing
-from meritnas.families.family import Absence, Family
+from meritnas.families.family import Absence, Family, Running
 from meritnas.settings.spec import SpaceSpec
 from meritnas.space.architecture import Architecture
 from meritnas.space.space import Space
@@ -55,13 +56,14 @@ class WithPlain(Family):
     has_plain: ClassVar[bool] = True
 
     @property
-    def plain_costs(self) -> Mapping[str, CostTerms]:
+    def plain_limitable(self) -> Collection[str]:
         """Of the other's architectures."""
-        return self.other.costs
+        return self.other.plain_limitable
 
     def plain(self, limits: Mapping[str, int]) -> tuple[Architecture, ...]:
         """Those of the other family that keep the same limits; none where it cannot count them."""
-        return self.other.plain(limits) if limits.keys() <= self.plain_costs.keys() else ()
+        known = self.plain_limitable
+        return self.other.plain(limits) if all(name in known for name in limits) else ()
 
     @property
     def space(self) -> Space:
@@ -72,6 +74,11 @@ class WithPlain(Family):
     def costs(self) -> Mapping[str, CostTerms]:
         """Of the own architectures."""
         return self.own.costs
+
+    @property
+    def maxima(self) -> Mapping[str, Maximum]:
+        """Of the own architectures."""
+        return self.own.maxima
 
     def supernet(self, seed: int = 0) -> Supernet:
         """The own."""
@@ -86,6 +93,10 @@ class WithPlain(Family):
     ) -> nn.Module:
         """The network of one architecture, of either."""
         return self.of(architecture).child(architecture, seed, dropout, auxiliary)
+
+    def running(self, module: nn.Module, device: str = "cpu") -> Running:
+        """Both read the same."""
+        return self.own.running(module, device)
 
     @property
     def witnesses(self) -> Mapping[str, float]:
@@ -193,6 +204,10 @@ class WithPlain(Family):
     ) -> dict[str, Tensor]:
         """As its family has it."""
         return self.of(architecture).own_weights(architecture, weights)
+
+    def known_cost(self, name: str) -> CostTerms | Maximum:
+        """The own."""
+        return self.own.known_cost(name)
 
     def cost(self, architecture: Architecture | str, name: str = "params") -> int:
         """What an architecture of either costs."""

@@ -11,6 +11,7 @@ _COST_NAMES = {
     "flops-paper": "multiply-adds, as papers count",
     "size": "stored size",
     "latency": "latency",
+    "peak": "activations at once",
 }
 _METRIC_NAMES = {
     "accuracy": "accuracy",
@@ -37,7 +38,7 @@ def cost_name(cost: str) -> str:
 
 def amount_text(cost: str, amount: int) -> str:
     """A cost in the unit that its limit is given in."""
-    if cost == "size":
+    if cost in ("size", "peak"):
         return f"{amount / 1000:,.1f} kB"
     if cost == "latency":
         return f"{amount / 1000:,.3f} ms"

@@ -161,7 +161,7 @@ class Job:
         family, limits = self.ground.family, self.settings.limits
         if not self.settings.plain or not family.has_plain or self.plain:
             return ""
-        unknown = [name for name in limits if name not in family.plain_costs]
+        unknown = [name for name in limits if name not in family.plain_limitable]
         why = "none keeps the limits"
         if unknown:
             why = f"the limit on {listed(unknown)} cannot be counted for them"

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import torch
-
 from meritnas.families.latency import microseconds
 from meritnas.run.augmenting import augmented_recipe, seconds_trying
 from meritnas.run.job import Job
@@ -76,7 +74,7 @@ def _summary(
         "short": family.short(chosen),
         "lines": family.lines(chosen),
         "params": family.cost(chosen, "params"),
-        "costs": {name: family.cost(chosen, name) for name in family.of(chosen).costs},
+        "costs": family.all_costs(chosen),
         "limits": dict(settings.limits),
         **_measured_latency(job, chosen),
         "feasible_share": ground.feasible.share(),
@@ -155,5 +153,5 @@ def _measured_latency(job: Job, chosen: str) -> dict[str, int]:
     if "latency" not in job.settings.limits:
         return {}
     module = job.ground.family.child(chosen).to(job.settings.device).eval()
-    row = torch.zeros(1, *job.bundle.train.inputs.shape[1:], device=job.settings.device)
-    return {"measured_latency": microseconds({"whole": (module, row)}, rounds=50)["whole"]}
+    run, inputs = job.ground.family.running(module, job.settings.device)
+    return {"measured_latency": microseconds({"whole": (run, inputs)}, rounds=50)["whole"]}

@@ -19,6 +19,7 @@ _COSTS = {
     "max_latency_ms": ("latency", 1000),
     "max_params_paper": ("params-paper", 1),
     "max_flops_paper": ("flops-paper", 1),
+    "max_peak_kb": ("peak", 1000),
 }
 """Field -> (the cost that it limits, how many of the cost's units are one of the user's)."""
 
@@ -37,6 +38,7 @@ class Limits:
         max_latency_ms: Most milliseconds a row may take on this machine, by timed layers.
         max_params_paper: Most parameters as the space's paper counts.
         max_flops_paper: Most multiply-adds as the space's paper counts.
+        max_peak_kb: Most kilobytes (1,000 bytes) of activations at any moment, for one row.
     """
 
     max_params: int | None = field(default=None, metadata=shown(most=_MOST))
@@ -45,6 +47,7 @@ class Limits:
     max_latency_ms: float | None = None
     max_params_paper: int | None = field(default=None, metadata=shown(most=_MOST))
     max_flops_paper: int | None = field(default=None, metadata=shown(most=_MOST))
+    max_peak_kb: float | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from meritnas.cost.feasible import FeasibleSet
-    from meritnas.cost.terms import CostTerms
+    from meritnas.cost.terms import Cost
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Problem:
     """
 
     feasible: FeasibleSet
-    costs: Mapping[str, CostTerms]
+    costs: Mapping[str, Cost]
     joint_steps: int
     seed: int
     judgements: int = 100

@@ -17,7 +17,7 @@ from meritnas.strategy.options import (
 )
 
 if TYPE_CHECKING:
-    from meritnas.cost.terms import CostTerms
+    from meritnas.cost.terms import Cost
     from meritnas.credit.reward import Reward
     from meritnas.strategy.problem import Problem
     from meritnas.strategy.strategy import Strategy
@@ -56,7 +56,7 @@ class SoftReward(StrategySpec):
         check_policy_rate(self.policy_rate)
         check_samples(self.samples, self.baseline)
 
-    def reward(self, cost: CostTerms, target: int) -> Reward:
+    def reward(self, cost: Cost, target: int) -> Reward:
         """What a network is worth that should cost this."""
         raise NotImplementedError
 
@@ -83,7 +83,7 @@ class AbsReward(SoftReward):
 
     beta: float = -1.0
 
-    def reward(self, cost: CostTerms, target: int) -> Reward:
+    def reward(self, cost: Cost, target: int) -> Reward:
         """Q + beta * |T / T0 - 1|."""
         from meritnas.credit import reward
 
@@ -96,7 +96,7 @@ class Mnasnet(SoftReward):
 
     name: ClassVar[str] = "mnasnet"
 
-    def reward(self, cost: CostTerms, target: int) -> Reward:
+    def reward(self, cost: Cost, target: int) -> Reward:
         """Q * (T / T0) ** beta."""
         from meritnas.credit.reward import MnasNetReward
 
@@ -109,7 +109,7 @@ class MnasnetMax(SoftReward):
 
     name: ClassVar[str] = "mnasnet-max"
 
-    def reward(self, cost: CostTerms, target: int) -> Reward:
+    def reward(self, cost: Cost, target: int) -> Reward:
         """Q * max(1, T / T0) ** beta."""
         from meritnas.credit.reward import MnasNetMaxReward
 

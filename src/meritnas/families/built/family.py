@@ -19,7 +19,7 @@ from meritnas.families.built.pieces import Observer, Piece, Pieces
 from meritnas.families.built.plan import Plan, picks_by_name
 from meritnas.families.built.reads import answer_shape, as_reads, example
 from meritnas.families.built.supernet import BuiltSupernet
-from meritnas.families.family import Absence, keep, seeded
+from meritnas.families.family import Absence, Running, keep, seeded
 from meritnas.families.latency import microseconds_on
 from meritnas.families.stored_size import file_bytes
 from meritnas.families.timed import TimedFamily
@@ -276,6 +276,10 @@ class BuiltSpace(TimedFamily):
             if isinstance(module, nn.modules.dropout._DropoutNd):
                 module.p = dropout
         return network
+
+    def running(self, module: nn.Module, device: str = "cpu") -> Running:
+        """What the dry runs read: one row, image or text."""
+        return Running(module, (example(self.maker.reads, 1, device),))
 
     def restrict(self, kept: Sequence[np.ndarray]) -> BuiltSpace:
         """The same networks with fewer options to choose from."""

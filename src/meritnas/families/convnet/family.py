@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
+from torch import nn
 
+from meritnas.cost.maximum import Maximum, WhenAsked
 from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.convnet.absent_stages import UNUSED, AbsentStages
 from meritnas.families.convnet.blocks import BLOCKS
 from meritnas.families.convnet.child import ConvNetwork
 from meritnas.families.convnet.costs import Side, counted_costs
+from meritnas.families.convnet.peak import peak_cost
 from meritnas.families.convnet.spec import WIDTHS, Convnet
 from meritnas.families.convnet.supernet import ConvSupernet, StageOptions
 from meritnas.families.convnet.text import NO_STAGE, StagesText
 from meritnas.families.convnet.timing import timed_terms
 from meritnas.families.drawing import Drawing, Node
-from meritnas.families.family import keep, seeded
+from meritnas.families.family import Running, keep, seeded
 from meritnas.families.image_size import ImageShape, check_image
 from meritnas.families.operations import halved
 from meritnas.families.source import network_source
@@ -97,6 +101,7 @@ class ConvnetSpace(TimedFamily):
         flops: multiply-adds of convolutions and the linear layer for one image.
         size: bytes of the file of weights, at most.
         latency: microseconds for one image, where `timed` has measured them.
+        peak: bytes of activations that one image takes at once (`families.live_memory`).
 
     Attributes:
         classes: how many numbers come out.
@@ -140,6 +145,15 @@ class ConvnetSpace(TimedFamily):
     def costs(self) -> Mapping[str, CostTerms]:
         """Of each stage together with the width before it, and of the linear layer."""
         return {**counted_costs(self), **self.timed_costs}
+
+    @cached_property
+    def maxima(self) -> Mapping[str, Maximum]:
+        """The memory that is needed at once."""
+        return WhenAsked(peak=partial(peak_cost, self))
+
+    def running(self, module: nn.Module, device: str = "cpu") -> Running:
+        """One image."""
+        return Running(module, (torch.zeros(1, *self.image, device=device),))
 
     def timed(self, device: str = "cpu") -> ConvnetSpace:
         """With a latency for every network."""

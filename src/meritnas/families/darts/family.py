@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import torch
 from torch import nn
 
 from meritnas.cost.terms import CostTerms
@@ -28,7 +29,7 @@ from meritnas.families.darts.operations import OPERATIONS, edge_operations
 from meritnas.families.darts.spec import VARIANTS, Darts, Stem, Variant
 from meritnas.families.darts.supernet import DartsBody, MixedDartsCell
 from meritnas.families.drawing import Drawing, Node, node_name
-from meritnas.families.family import keep, seeded
+from meritnas.families.family import Running, keep, seeded
 from meritnas.families.image_size import ImageShape, check_image
 from meritnas.families.operations import NONE, SEARCHED, SKELETON, make_operation
 from meritnas.families.source import network_source
@@ -162,6 +163,10 @@ class DartsSpace(TimedFamily):
     def costs(self) -> Mapping[str, CostTerms]:
         """Every edge costs its operation in each cell that has it."""
         return {**counted_costs(self), **self.timed_costs}
+
+    def running(self, module: nn.Module, device: str = "cpu") -> Running:
+        """One image."""
+        return Running(module, (torch.zeros(1, *self.image, device=device),))
 
     def timed(self, device: str = "cpu") -> DartsSpace:
         """With a latency for every network."""

@@ -16,7 +16,7 @@ from meritnas.data.modalities.row_layout import RowLayout, Shape
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.drawing import Drawing
-from meritnas.families.family import Family, keep, seeded
+from meritnas.families.family import Family, Running, keep, seeded
 from meritnas.families.fusion.arguments import (
     as_layout,
     check_sizes,
@@ -340,6 +340,10 @@ class FusionSpace(Family):
         return make_fusion(
             name, self.channels, self.length, norms, dropout, self.l1, self.l2, self.kernel
         )
+
+    def running(self, module: nn.Module, device: str = "cpu") -> Running:
+        """One sample that lacks nothing."""
+        return Running(module, (torch.ones(1, self.layout.width, device=device),))
 
     def restrict(self, kept: Sequence[np.ndarray]) -> FusionSpace:
         """The same network with fewer inputs and operations to choose from."""

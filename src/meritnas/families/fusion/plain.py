@@ -18,7 +18,7 @@ from meritnas.data.modalities.row_layout import RowLayout, Shape
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.drawing import Drawing, Node
-from meritnas.families.family import Family, keep, seeded
+from meritnas.families.family import Family, Running, keep, seeded
 from meritnas.families.fusion.arguments import (
     as_layout,
     check_sizes,
@@ -215,6 +215,10 @@ class PlainFusion(Family):
         if way == CONCATENATION:
             return Concatenation, arguments
         return LateAveraging, {**arguments, "answers": self.answers}
+
+    def running(self, module: nn.Module, device: str = "cpu") -> Running:
+        """One sample that lacks nothing."""
+        return Running(module, (torch.ones(1, self.layout.width, device=device),))
 
     def restrict(self, kept: Sequence[np.ndarray]) -> PlainFusion:
         """The same networks with fewer options to choose from."""

@@ -28,7 +28,7 @@ def counted_costs(family: Nasbench201Space) -> dict[str, CostTerms]:
         bare = family.bare()
     params = {name: 0 for names in family.options for name in names}
     flops, bytes_ = dict(params), dict(params)
-    for stage, shape in enumerate(_shapes(family), start=1):
+    for stage, shape in enumerate(stage_shapes(family), start=1):
         for name in params.keys() - {NONE}:
             with torch.device("meta"):
                 operation = make_operation(name, shape[0], 1, CHILD)
@@ -62,7 +62,7 @@ def timed_terms(family: Nasbench201Space, device: str) -> CostTerms:
     parts: dict[tuple[str, int], tuple[nn.Module, Tensor]] = {
         (name, stage): (make_operation(name, shape[0], 1, CHILD), torch.zeros(1, *shape))
         for name in names
-        for stage, shape in enumerate(_shapes(family))
+        for stage, shape in enumerate(stage_shapes(family))
     }
     parts[NONE, 0] = family.bare(), torch.zeros(1, *family.image)
     spent = microseconds_on(parts, device)
@@ -72,7 +72,7 @@ def timed_terms(family: Nasbench201Space, device: str) -> CostTerms:
     return _terms(family, spent[NONE, 0], {NONE: 0, SKIP: 0, **each}, "ms an image", 1000)
 
 
-def _shapes(family: Nasbench201Space) -> list[ImageShape]:
+def stage_shapes(family: Nasbench201Space) -> list[ImageShape]:
     """What the cells of each stage read."""
     found, (channels, height, width) = [], (family.channels, *family.image[1:])
     for _ in range(STAGES):

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from meritnas.cost.feasible import FeasibleSet
+from meritnas.cost.maximum import Maximum, WhenAsked
 from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.cell_words import short_cell, split_after
 from meritnas.families.drawing import Drawing, Node, node_name
-from meritnas.families.family import keep, seeded
+from meritnas.families.family import Running, keep, seeded
 from meritnas.families.image_size import ImageShape, check_image
 from meritnas.families.nasbench201.child import EDGES, STAGES, CellNetwork, skeleton
 from meritnas.families.nasbench201.costs import counted_costs, timed_terms
+from meritnas.families.nasbench201.peak import peak_cost
 from meritnas.families.nasbench201.spec import Nasbench201
 from meritnas.families.nasbench201.supernet import Body, MixedCell
 from meritnas.families.node_text import NodeText
@@ -38,7 +41,7 @@ from meritnas.space.space import Space
 from meritnas.supernet.gated import GatedSupernet
 from meritnas.supernet.mixed import Mixed
 
-_BUILT = ("params", "flops", "size", "latency")
+_BUILT = ("params", "flops", "size", "latency", "peak")
 """The costs of the child as it is built, without dead operations."""
 
 OPERATIONS = (NONE, SKIP, "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
@@ -84,6 +87,7 @@ class Nasbench201Space(TimedFamily):
         flops: multiply-adds of convolutions and the linear layer for one image.
         size: bytes of the file of weights, at most.
         latency: microseconds for one image, where `timed` has measured them.
+        peak: bytes of activations that one image takes at once (`families.live_memory`).
 
     Costs as the benchmark's table counts, dead operations included:
         params-paper: parameters.
@@ -151,6 +155,15 @@ class Nasbench201Space(TimedFamily):
         """
         return {**counted_costs(self), **self.timed_costs}
 
+    def running(self, module: nn.Module, device: str = "cpu") -> Running:
+        """One image."""
+        return Running(module, (torch.zeros(1, *self.image, device=device),))
+
+    @cached_property
+    def maxima(self) -> Mapping[str, Maximum]:
+        """The memory that is needed at once."""
+        return WhenAsked(peak=partial(peak_cost, self))
+
     def timed(self, device: str = "cpu") -> Nasbench201Space:
         """With a latency for every cell."""
         return self.with_latency(timed_terms(self, device))
@@ -162,7 +175,7 @@ class Nasbench201Space(TimedFamily):
     def cost(self, architecture: Architecture | str, name: str = "params") -> int:
         """What an architecture costs; dead operations nothing, but for the benchmark's counts."""
         total = super().cost(architecture, name)
-        if name not in _BUILT:
+        if name not in _BUILT or name in self.maxima:
             return total
         found = self.as_architecture(architecture)
         parts = zip(

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
+from torch import nn
 
+from meritnas.cost.maximum import Maximum, WhenAsked
 from meritnas.cost.terms import CostTerms, Factor
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.cell_words import short_cell, split_after
 from meritnas.families.drawing import Drawing, Node, node_name
-from meritnas.families.family import Absence, Family, keep, seeded
+from meritnas.families.family import Absence, Family, Running, keep, seeded
 from meritnas.families.node_text import NodeText
 from meritnas.families.recurrent.cell import ACTIVATIONS, NONE, edges_of
 from meritnas.families.recurrent.child import RecurrentNetwork
 from meritnas.families.recurrent.known_cells import KNOWN
 from meritnas.families.recurrent.known_child import KnownNetwork
+from meritnas.families.recurrent.peak import peak_cost
 from meritnas.families.recurrent.spec import Recurrent
 from meritnas.families.recurrent.supernet import RecurrentSupernet
 from meritnas.families.recurrent.text import CELL, UpdateText
@@ -94,6 +98,7 @@ class RecurrentSpace(Family):
     Costs, all of the child:
         params: sum(p.numel()).
         flops: multiply-adds of all maps for one word.
+        peak: bytes of activations that one word takes at once (`families.live_memory`).
 
     Attributes:
         vocabulary: how many words there are.
@@ -159,6 +164,11 @@ class RecurrentSpace(Family):
             "flops": CostTerms(sizes, output + self._input, factors, "multiply-adds"),
         }
 
+    @cached_property
+    def maxima(self) -> Mapping[str, Maximum]:
+        """The memory that is needed at once."""
+        return WhenAsked(peak=partial(peak_cost, self))
+
     @property
     def _input(self) -> int:
         """What the cell's own input costs, where every network has it."""
@@ -210,6 +220,12 @@ class RecurrentSpace(Family):
         """The GRU and the LSTM, as far as they are members and keep the limits."""
         members = (self.parse(name) for name in KNOWN if name in self.updates)
         return tuple(one for one in members if self.fits(one, limits))
+
+    def running(self, module: nn.Module, device: str = "cpu") -> Running:
+        """One word, and the state that the words before it have left."""
+        assert isinstance(module, RecurrentNetwork | KnownNetwork)
+        word = torch.zeros(1, 1, dtype=torch.long, device=device)
+        return Running(module.advance, (word, torch.zeros(1, module.width, device=device)))
 
     def restrict(self, kept: Sequence[np.ndarray]) -> RecurrentSpace:
         """The same cells with less to choose from."""

@@ -13,15 +13,17 @@ import numpy as np
 import torch
 from torch import nn
 
+from meritnas.cost.maximum import Maximum, WhenAsked
 from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.data.columns.inputs import TableInputs, as_table_inputs
 from meritnas.errors import SpaceError
-from meritnas.families.family import Absence, keep, seeded
+from meritnas.families.family import Absence, Running, keep, seeded
 from meritnas.families.latency import microseconds
 from meritnas.families.source import network_source
 from meritnas.families.stored_size import BYTES_A_WEIGHT, header_bytes
 from meritnas.families.tabular.child import EmbeddingNetwork, LayerNetwork, layer_parts
 from meritnas.families.tabular.dropout import PooledDropout
+from meritnas.families.tabular.peak import peak_cost
 from meritnas.families.tabular.spec import Tabular
 from meritnas.families.tabular.supernet import TabularSupernet, embed_table
 from meritnas.families.timed import TimedFamily
@@ -63,6 +65,7 @@ class TabularSpace(TimedFamily):
         flops: multiply-adds of the linear layers for one row.
         size: bytes of its safetensors file, with an upper bound for the file's header.
         latency: microseconds for one row, where `timed` has measured them.
+        peak: bytes of activations that one row takes at once (`families.live_memory`).
     """
 
     inputs: TableInputs
@@ -92,6 +95,16 @@ class TabularSpace(TimedFamily):
             "size": params.scaled(BYTES_A_WEIGHT, self.header_bytes, "kB as stored", 1000),
             **self.timed_costs,
         }
+
+    @cached_property
+    def maxima(self) -> Mapping[str, Maximum]:
+        """The memory that is needed at once."""
+        return WhenAsked(peak=partial(peak_cost, self))
+
+    def running(self, module: nn.Module, device: str = "cpu") -> Running:
+        """One encoded row."""
+        columns = self.inputs.numbers + len(self.inputs.cardinalities)
+        return Running(module, (torch.zeros(1, columns, device=device),))
 
     @property
     def header_bytes(self) -> int:

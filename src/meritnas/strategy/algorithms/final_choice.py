@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.cost.terms import CostTerms
+from meritnas.cost.terms import Cost
 from meritnas.policy.policy import Policy
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.algorithms.best_seen import BestSeen
@@ -63,7 +63,7 @@ class Largest:
     (the paper leaves them open).
     """
 
-    cost: CostTerms
+    cost: Cost
     draws: int = 500
     keep: int = 3
 
@@ -144,7 +144,7 @@ def judged_choice(problem: Problem, final: str, seen: BestSeen) -> FinalChoice:
     return Favourites(first, tuple(others))
 
 
-def counted_cost(problem: Problem) -> CostTerms:
+def counted_cost(problem: Problem) -> Cost:
     """The cost that 'largest' and the soft rewards look at: the first limit's, else params."""
     limits = problem.feasible.limits
     return problem.costs[limits[0].name if limits else next(iter(problem.costs))]
