@@ -170,6 +170,8 @@ def test_only_the_list_of_kinds_knows_all_of_them() -> None:
     for module in modules():
         if module.startswith(("meritnas.data.", "meritnas.families.")) or module in allowed:
             continue
+        if module.startswith("meritnas.exporting.alone."):  # one program for each kind
+            continue
         assert not [name for name in imports_of(module) if name.startswith(inner)], module
 
 
@@ -218,6 +220,16 @@ def test_children_import_only_torch() -> None:
             elif name.rpartition(".")[0] not in modules():
                 assert name.split(".")[0] in standard, (module, name)
     assert not [name for name in seen if not name.startswith("meritnas.families.")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_programs_that_leave_need_numpy_and_torch_only(kind: str) -> None:
+    """Whatever they name of ours leaves with them; pictures are read by Pillow."""
+    program = importlib.import_module("meritnas.exporting.program_export")
+    command = {"texts": program.WRITES}.get(kind, program.ANSWERS)
+    needed = imported("predict", ast.parse(program.program_source(kind, command)))
+    outside = {name.partition(".")[0] for name in needed} - set(sys.stdlib_module_names)
+    assert outside <= {"numpy", "torch"} | ({"PIL"} if kind == "images" else set())
 
 
 HEAVY = "{'torch', 'numpy', 'pandas'}"

@@ -34,13 +34,14 @@ def test_files_are_in_the_run_unless_told_otherwise(
 ) -> None:
     run = shutil.copytree(number_run, tmp_path / "run")
     code, out, _ = command("export", run, "--to", "python")
-    names = ["model.py", "model.safetensors", "preprocessing.json"]
+    names = ["model.py", "weights.safetensors", "preprocessing.json"]
+    names += ["README.md", "predict.py", "encoder.json"]
     assert code == 0
     assert out.split() == [str(run / "export" / name) for name in names]
     code, out, _ = command("export", run, "--to", "python", "--out", tmp_path / "a/b", "--json")
     files = [str(tmp_path / "a/b" / name) for name in names]
     assert json.loads(out) == {"run": str(run), "to": "python", "files": files}
-    assert sorted(path.name for path in (tmp_path / "a/b").iterdir()) == names
+    assert sorted(path.name for path in (tmp_path / "a/b").iterdir()) == sorted(names)
 
 
 def test_nothing_is_replaced_unless_told_so(
@@ -55,7 +56,7 @@ def test_nothing_is_replaced_unless_told_so(
     assert command("export", number_run, "--to", "python", "--out", tmp_path, "--force")[0] == 0
     assert "class Network" in (tmp_path / "model.py").read_text()
     (tmp_path / "model.py").unlink()
-    (tmp_path / "model.safetensors").unlink()
+    (tmp_path / "weights.safetensors").unlink()
     # A description that says the same is in nobody's way.
     assert command("export", number_run, "--to", "python", "--out", tmp_path)[0] == 0
 
@@ -88,7 +89,7 @@ def test_any_network_of_the_trade_off_curve(
     for network, folder in folders.items():
         code, out, err = command("export", run, "--to", "python", "--network", network)
         assert code == 0, err
-        source, weights, about = map(Path, out.split())
+        source, weights, about, *_ = map(Path, out.split())
         assert source == run / folder / "export" / "model.py"
         assert json.loads(about.read_text())["architecture"] == network
         found, own = load_file(weights), load_file(run / folder / "model.safetensors")
@@ -156,11 +157,11 @@ def test_an_export_that_was_killed_goes_on_without_force(
     place = tmp_path / "out"
     assert command("export", number_run, "--to", "python", "--out", place)[0] == 0
     whole = {path.name: path.read_bytes() for path in place.iterdir()}
-    (place / "model.safetensors").unlink()
-    (place / ".partial.model.safetensors.0123abcd").write_bytes(b"half")
+    (place / "weights.safetensors").unlink()
+    (place / ".partial.weights.safetensors.0123abcd").write_bytes(b"half")
     assert command("export", number_run, "--to", "python", "--out", place)[0] == 0
     assert {path.name: path.read_bytes() for path in place.iterdir()} == whole
-    (place / "model.safetensors").unlink()
+    (place / "weights.safetensors").unlink()
     (place / "model.py").write_text("# mine")
     code, _, err = command("export", number_run, "--to", "python", "--out", place)
     assert code == 2
@@ -178,3 +179,22 @@ def test_nothing_is_written_through_a_link_in_a_run(
     assert code == 2
     assert "is a link" in err
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_page_about_the_network_lies_beside_it(
+    curve_run: Path, table_run: Path, tmp_path: Path
+) -> None:
+    result = json.loads((curve_run / "result.json").read_text())
+    small = result["pareto"][-1]
+    meritnas.export(curve_run, "python", tmp_path / "own")
+    meritnas.export(curve_run, "python", tmp_path / "small", network=small["architecture"])
+    own, other = ((tmp_path / name / "README.md").read_text() for name in ("own", "small"))
+    assert f"| parameters | {result['params']} | 250 |" in own
+    assert f"| parameters | {small['params']} | none |" in other
+    assert f"| accuracy | {small['test']['accuracy']:.3f} |" in other
+    assert f"meritnas {meritnas.__version__}" in own
+    meritnas.export(table_run, "python", tmp_path / "table")
+    page = (tmp_path / "table" / "README.md").read_text()
+    assert "- classes of `churn`: `no`, `yes`" in page
+    config = json.loads((table_run / "config.json").read_text())
+    assert config["data"]["fingerprint"] in page

@@ -133,7 +133,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
         own.mkdir()
         child = shaken(family.child(text))
         (own / "model.py").write_text(family.source(text), encoding="utf-8")
-        save_file(child.state_dict(), own / "model.safetensors")
+        save_file(child.state_dict(), own / "weights.safetensors")
         save_file({"inputs": rows_of(family)}, own / "inputs.safetensors")
     run_elsewhere(folder, CASES)
     return folder

@@ -82,6 +82,6 @@ def test_the_description_is_enough_to_say_the_same(
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    network = module.load(source.with_name("model.safetensors"))
+    network = module.load(source.with_name("weights.safetensors"))
     scores = network(torch.from_numpy(row)).detach()
     np.testing.assert_allclose(scores, predictor.outputs(hostile), rtol=1e-4, atol=1e-4)

@@ -97,8 +97,11 @@ def test_the_file_runs_where_meritnas_is_not(
         files = export(run, "python", tmp_path / kind)
         assert [path.name for path in files] == [
             "model.py",
-            "model.safetensors",
+            "weights.safetensors",
             "preprocessing.json",
+            "README.md",
+            "predict.py",
+            "encoder.json",
         ]
         predictor = meritnas.load_predictor(run)
         inputs = torch.randn(5, 10)
@@ -252,7 +255,7 @@ def test_the_file_is_formatted(
 def test_weights_have_the_childs_names(table_run: Path, tmp_path: Path) -> None:
     from safetensors import safe_open
 
-    _, weights, about = export(table_run, "python", tmp_path)
+    _, weights, about, *_ = export(table_run, "python", tmp_path)
     module = meritnas.load_predictor(table_run).module
     with safe_open(weights, framework="pt") as file:
         assert set(file.keys()) == set(module.state_dict())

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import nn
 
+from meritnas.data.answers import unanswered
 from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.task import Task
 from meritnas.errors import DataError
-from meritnas.prediction.answered import unanswered
 from meritnas.prediction.known_answers import score_known
 from meritnas.prediction.predictor import Predictor, load_predictor
 from meritnas.prediction.writer import write_text

@@ -1,10 +1,10 @@
-"""What the outputs of a network say, by functions of torch and numpy alone."""
+"""What the outputs of a network say; needs torch and numpy only, so that it leaves with one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -14,18 +14,43 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def probabilities_of(kind: str, outputs: Tensor) -> Tensor:
+class Asked(Protocol):
+    """What is predicted: binary, multiclass, multilabel or regression (see `Task`)."""
+
+    @property
+    def kind(self) -> str:
+        """Of task."""
+        ...
+
+    @property
+    def target(self) -> str:
+        """The name of what is predicted."""
+        ...
+
+    @property
+    def classes(self) -> Sequence[object]:
+        """The labels; none for a number."""
+        ...
+
+    @property
+    def mean(self) -> float:
+        """Of a number."""
+        ...
+
+    @property
+    def scale(self) -> float:
+        """Of a number."""
+        ...
+
+
+def probabilities_of(task: Asked, outputs: Tensor) -> Tensor:
     """Turns outputs [n, outputs] into class probabilities [n, classes].
 
     Those of several labels are each on its own and need not sum to 1.
-
-    Args:
-        kind: Of task: binary, multiclass or multilabel.
-        outputs: What the network says.
     """
-    if kind == "multiclass":
+    if task.kind == "multiclass":
         return outputs.softmax(dim=1)
-    if kind == "multilabel":
+    if task.kind == "multilabel":
         return outputs.sigmoid()
     import torch  # here: a task is found, and shown, without it
 
@@ -33,27 +58,43 @@ def probabilities_of(kind: str, outputs: Tensor) -> Tensor:
     return torch.stack((outputs[:, 0].neg().sigmoid(), outputs[:, 0].sigmoid()), dim=1)
 
 
-def answers_of(
-    kind: str, classes: Sequence[object], mean: float, scale: float, outputs: Tensor
-) -> np.ndarray:
+def labels_of(task: Asked, outputs: Tensor) -> np.ndarray:
     """Turns outputs [n, outputs] into labels [n], or into values on the original scale [n].
 
     Several labels are text with `|` between them, empty for none.
-
-    Args:
-        kind: Of task.
-        classes: The labels; none for a number.
-        mean: Of a number.
-        scale: Of a number.
-        outputs: What the network says.
     """
-    if kind == "regression":
-        numbers: np.ndarray = outputs[:, 0].double().numpy() * scale + mean
+    plain = outputs.detach().cpu()
+    if task.kind == "regression":
+        numbers: np.ndarray = plain[:, 0].double().numpy() * task.scale + task.mean
         return numbers
-    if kind == "multilabel":
-        given = (outputs.sigmoid() > LABEL_THRESHOLD).tolist()
-        texts = [BETWEEN.join(compress(map(str, classes), row)) for row in given]
+    if task.kind == "multilabel":
+        given = (plain.sigmoid() > LABEL_THRESHOLD).tolist()
+        texts = [BETWEEN.join(compress(map(str, task.classes), row)) for row in given]
         return np.array(texts, dtype=object)
-    codes = outputs[:, 0] > 0 if kind == "binary" else outputs.argmax(dim=1)
-    text = isinstance(classes[0], str)
-    return np.array(classes, dtype=object if text else None)[codes.long().numpy()]
+    codes = plain[:, 0] > 0 if task.kind == "binary" else plain.argmax(dim=1)
+    text = isinstance(task.classes[0], str)
+    return np.array(task.classes, dtype=object if text else None)[codes.long().numpy()]
+
+
+def unanswered(outputs: Tensor) -> np.ndarray:
+    """Positions of the rows whose outputs [n, outputs] are no finite numbers."""
+    return np.flatnonzero(~outputs.detach().isfinite().all(dim=1).cpu().numpy())
+
+
+def answer_columns(task: Asked, outputs: Tensor) -> dict[str, np.ndarray]:
+    """The answers, and for classes the probability of each; nothing in rows without an answer.
+
+    Returns:
+        By the name of the column, each [n].
+    """
+    columns = {f"predicted_{task.target}": labels_of(task, outputs)}
+    if task.kind != "regression":
+        chances = probabilities_of(task, outputs).numpy()
+        for label, column in zip(task.classes, chances.T, strict=True):
+            columns[f"probability_{label}"] = column
+    lacking = unanswered(outputs)
+    for name, column in columns.items() if len(lacking) else ():
+        kept = column.astype(column.dtype if column.dtype.kind == "f" else object)
+        kept[lacking] = None
+        columns[name] = kept
+    return columns

@@ -241,6 +241,13 @@ class DataKind(Protocol):
         """A new file to answer for."""
         ...
 
+    def program(self, encoder: Any) -> str:
+        """The module of `exporting/alone` that reads raw data of this kind without MeritNAS.
+
+        Empty where the encoder needs code of a user's own.
+        """
+        ...
+
     def columns(self, encoder: Any) -> list[ColumnRow]:
         """What was made of each column; nothing where data have none."""
         del encoder

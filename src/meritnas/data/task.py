@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from meritnas.data.answers import answers_of, probabilities_of
+from meritnas.data.answers import labels_of, probabilities_of
 from meritnas.data.labels import (
     Label,
     check_target_numbers,
@@ -248,15 +248,14 @@ class Task:
                 f"the target '{self.target}' is a number and has no class probabilities; "
                 "ask for labels"
             )
-        return probabilities_of(self.kind, outputs)
+        return probabilities_of(self, outputs)
 
     def labels(self, outputs: Tensor) -> np.ndarray:
         """Turns outputs [n, outputs] into labels [n], or into values on the original scale [n].
 
         Several labels are text with `|` between them, empty for none.
         """
-        plain = outputs.detach().cpu()
-        return answers_of(self.kind, self.classes, self.mean, self.scale, plain)
+        return labels_of(self, outputs)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the task as plain JSON values."""

@@ -6,16 +6,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from meritnas.errors import UsageError
+from meritnas.exporting.model_card import card_files
 from meritnas.exporting.onnx_export import FILE as ONNX
 from meritnas.exporting.onnx_export import onnx_files
 from meritnas.exporting.preprocessing_export import preprocessing_files
-from meritnas.exporting.python_export import SOURCE, WEIGHTS, python_files
+from meritnas.exporting.python_export import SOURCE, python_files
 from meritnas.exporting.torch_export import FILE as PT2
 from meritnas.exporting.torch_export import torch_files
 from meritnas.exporting.trained import Trained, load_trained
+from meritnas.families.source import WEIGHTS
 from meritnas.plugins import Trusted
 from meritnas.settings.checks import check_arguments
-from meritnas.store.checked_path import out_path
+from meritnas.store.checked_path import checked_path, out_path
+from meritnas.store.run_store import RunStore
 from meritnas.store.whole_files import check_folder, exists_already, write_together
 from meritnas.wording import did_you_mean
 
@@ -42,8 +45,9 @@ def export(
     Args:
         run: its folder; the search has ended.
         to: "onnx" (`model.onnx`), "torch-export" (`model.pt2`) or "python" (`model.py` with
-            `model.safetensors`). All come with `preprocessing.json`, which says how data becomes
-            inputs and scores become answers.
+            `weights.safetensors`, and `predict.py`, which reads raw data). All come with
+            `preprocessing.json`, which says how data becomes inputs and scores become answers,
+            and `README.md`, a page about the network.
         out: a folder; None for `export` in the folder with the network's weights, which is the
             run's own or, of another network, one in it.
         force: whether files that are there already may be replaced.
@@ -52,7 +56,7 @@ def export(
             `module:name`; others are not imported.
 
     Returns:
-        The files.
+        The files: first those of the network, then `preprocessing.json`, then what else there is.
 
     Raises:
         UsageError: There is no such form or network, or it cannot be written in this form.
@@ -65,15 +69,15 @@ def export(
     folder = trained.folder / "export" if out is None else out_path(out)
     if out is None:
         check_folder(folder)
-    (*_, last), make = _FORMS[to]
-    if not force and (folder / last).exists():
-        raise exists_already(folder / last)
-    described = preprocessing_files(trained)
-    files = {**described, **make(trained)}
+    named, make = _FORMS[to]
+    if not force and (folder / named[-1]).exists():
+        raise exists_already(folder / named[-1])
+    store = RunStore.open(checked_path("run", run))
+    files = {**preprocessing_files(trained), **card_files(trained, store), **make(trained)}
     if not force:
         _refuse_others(folder, files)
     write_together(folder, files)
-    return tuple(folder / name for name in (*_FORMS[to][0], *described))
+    return tuple(folder / name for name in (*named, *(n for n in files if n not in named)))
 
 
 def _refuse_others(folder: Path, files: Mapping[str, bytes]) -> None:

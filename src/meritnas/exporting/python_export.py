@@ -1,4 +1,4 @@
-"""A network as Python source, with its weights beside it."""
+"""A network as Python source, with its weights and a program that reads raw data beside it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from torch import Tensor
 
 from meritnas.errors import UsageError
 from meritnas.exporting.graph import network_inputs
+from meritnas.exporting.program_export import program_files
 from meritnas.exporting.trained import Trained
 from meritnas.families.family import seeded
+from meritnas.families.source import WEIGHTS
 
 SOURCE = "model.py"
-WEIGHTS = "model.safetensors"
 
 _TOLERANCE = 1e-5
 _ROWS = 7
 
 
 def python_files(trained: Trained) -> dict[str, bytes]:
-    """`model.py` and `model.safetensors`, run and compared: the same scores to 1e-5.
+    """`model.py` and `weights.safetensors`, run and compared: the same scores to 1e-5.
+
+    Beside them, where raw data can be read without MeritNAS, `predict.py` and `encoder.json`.
 
     Raises:
         UsageError: Networks of this space have no such form, or what the file says differs.
@@ -31,7 +34,7 @@ def python_files(trained: Trained) -> dict[str, bytes]:
     _check(source, weights, trained)
     about = {"architecture": trained.architecture.text}
     blob = save({name: value.contiguous() for name, value in weights.items()}, about)
-    return {SOURCE: source.encode(), WEIGHTS: blob}
+    return {**program_files(trained), SOURCE: source.encode(), WEIGHTS: blob}
 
 
 @torch.no_grad()

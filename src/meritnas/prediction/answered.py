@@ -5,15 +5,11 @@ from __future__ import annotations
 import numpy as np
 from torch import Tensor
 
+from meritnas.data.answers import unanswered
 from meritnas.errors import DataError
 from meritnas.wording import listed
 
 _MOST = 10
-
-
-def unanswered(outputs: Tensor) -> np.ndarray:
-    """Positions of the rows whose outputs [n, outputs] are no finite numbers."""
-    return np.flatnonzero(~outputs.detach().isfinite().all(dim=1).cpu().numpy())
 
 
 def check_answered(outputs: Tensor) -> None:

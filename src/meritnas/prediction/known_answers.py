@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
+from meritnas.data.answers import unanswered
 from meritnas.data.task import Task
 from meritnas.errors import DataError
-from meritnas.prediction.answered import unanswered
 from meritnas.training.metrics import score
 
 _LEAST_ROWS = 2

@@ -12,12 +12,13 @@ import pandas as pd
 import torch
 from torch import nn
 
+from meritnas.data.answers import answer_columns
 from meritnas.data.kind import Encoder
 from meritnas.data.kinds import kind_of
 from meritnas.data.task import Task
 from meritnas.errors import StoreError, UsageError
 from meritnas.plugins import Trust, Trusted
-from meritnas.prediction.answered import check_answered, unanswered
+from meritnas.prediction.answered import check_answered
 from meritnas.prepare.config import read_settings
 from meritnas.prepare.family import make_family
 from meritnas.prepare.preprocessing import read_preprocessing
@@ -73,17 +74,7 @@ class Predictor:
 
     def answers(self, outputs: torch.Tensor) -> pd.DataFrame:
         """The table of what the network said, with nothing in rows that are `unanswered`."""
-        columns = {f"predicted_{self.task.target}": self.task.labels(outputs)}
-        if self.task.kind != "regression":
-            chances = self.task.probabilities(outputs).numpy()
-            for label, column in zip(self.task.classes, chances.T, strict=True):
-                columns[f"probability_{label}"] = column
-        lacking = unanswered(outputs)
-        for name, column in columns.items() if len(lacking) else ():
-            kept = column.astype(column.dtype if column.dtype.kind == "f" else object)
-            kept[lacking] = None
-            columns[name] = kept
-        return pd.DataFrame(columns)
+        return pd.DataFrame(answer_columns(self.task, outputs))
 
 
 def load_predictor(run: Path | str, network: str | None = None, trust: Trusted = ()) -> Predictor:

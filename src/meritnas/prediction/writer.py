@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -39,13 +41,29 @@ def write_text(
     if not isinstance(encoder, TextEncoder) or not isinstance(module, Remembers):
         raise UsageError("only a network that was trained on a text goes on with a prompt")
     check_arguments(write_text, prompt=prompt, temperature=temperature)
+    module.eval()
+    return write_on(encoder, module, prompt, words, temperature, seed)
+
+
+def write_on(
+    encoder: TextEncoder, module: Any, prompt: str, words: int, temperature: float, seed: int
+) -> str:
+    """What `write_text` says, by the parts of a predictor; it leaves with exported networks.
+
+    Args:
+        encoder: words <-> numbers.
+        module: in evaluation mode; it has `advance(words, state)`.
+        prompt: what the text begins with.
+        words: how many to add.
+        temperature: what scores are divided by.
+        seed: of what is drawn.
+    """
     words = whole_number("words", words, 1, _MOST_WORDS)
     if not 0 <= temperature < np.inf:
         raise UsageError(f"temperature must be at least 0 and finite, got {temperature}")
     rng = np.random.default_rng(whole_number("seed", seed, 0))
     numbers = encoder.read(prompt).tolist() if prompt.strip() else [encoder.beginning]
     shown = 0 if prompt.strip() else 1
-    predictor.module.eval()
     scores, state = module.advance(torch.tensor([numbers]))
     for _ in range(words):
         following = _draw(scores[0, -1], temperature, rng)

@@ -116,8 +116,9 @@ def _answer(
     as_json: bool,
 ) -> None:
     """Predict for the rows of a file."""
+    from meritnas.data.answers import unanswered
     from meritnas.data.kinds import kind_of
-    from meritnas.prediction.answered import unanswered, unanswered_text
+    from meritnas.prediction.answered import unanswered_text
     from meritnas.prediction.known_answers import score_known
 
     if file is None or given:

@@ -14,7 +14,7 @@ from meritnas.data.columns.category_column import CategoryColumn
 from meritnas.data.columns.date_column import DateColumn
 from meritnas.data.columns.decimal_marks import Mark
 from meritnas.data.columns.inputs import TableInputs
-from meritnas.data.columns.names import columns_by_name, is_unnamed
+from meritnas.data.columns.names import columns_by_name, is_unnamed, lacking_columns
 from meritnas.data.columns.number_column import NumberColumn
 from meritnas.data.columns.row_inputs import write_inputs
 from meritnas.data.columns.sorting import (
@@ -27,7 +27,7 @@ from meritnas.data.columns.sorting import (
     is_three_codes,
 )
 from meritnas.errors import DataError, UsageError, whole_number
-from meritnas.wording import did_you_mean, listed
+from meritnas.wording import listed
 
 __all__ = [
     "CategoryColumn",
@@ -279,10 +279,7 @@ class TableEncoder:
         columns = columns_by_name(frame)
         absent = [column.name for column in self._used_columns if column.name not in columns]
         if absent:
-            raise DataError(
-                f"the table lacks {len(absent)} columns it needs: {listed(absent)};"
-                f"{did_you_mean(absent[0], columns)} columns found: {listed(columns)}"
-            )
+            raise lacking_columns(absent, columns)
         return columns
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
+
+from meritnas.errors import DataError
+from meritnas.wording import did_you_mean, listed
 
 
 def unique_names(names: Iterable[object]) -> list[str]:
@@ -35,6 +38,14 @@ def columns_by_name(frame: pd.DataFrame) -> dict[str, pd.Series]:
     """Returns views of a frame's columns by their unique names; nothing is copied."""
     columns = (values for _, values in frame.items())  # several times faster than by position
     return dict(zip(unique_names(frame.columns), columns, strict=True))
+
+
+def lacking_columns(absent: Sequence[str], columns: Iterable[str]) -> DataError:
+    """What to say about columns that are needed and not among those of a table."""
+    return DataError(
+        f"the table lacks {len(absent)} columns it needs: {listed(absent)};"
+        f"{did_you_mean(absent[0], columns)} columns found: {listed(columns)}"
+    )
 
 
 def is_unnamed(name: str) -> bool:

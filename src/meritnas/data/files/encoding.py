@@ -31,6 +31,15 @@ def read_utf8(path: Path, max_unpacked_mb: int = MAX_UNPACKED_MB) -> bytes:
     content = read_plain_file(path)
     if path.name.lower().endswith(".gz"):
         content = unpack_gzip(content, path, max_unpacked_mb)
+    return plain_utf8(content, path)
+
+
+def plain_utf8(content: bytes, path: Path) -> bytes:
+    r"""Returns text in any encoding as UTF-8 with line ends of \n and no byte-order mark.
+
+    Raises:
+        DataError: It is no text.
+    """
     content = _to_utf8(content, path)
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

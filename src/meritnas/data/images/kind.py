@@ -148,6 +148,11 @@ class ImageKind(DataKind):
         truth = _as_classes(found.labels, task.classes)
         return NewRows(found.images, found.names, truth, found.notes, "images with known class")
 
+    def program(self, encoder: ImageEncoder) -> str:
+        """The program for images."""
+        del encoder
+        return "images"
+
     def graph_inputs(self, encoder: ImageEncoder) -> GraphInputs:
         """Pixels."""
         from meritnas.data.images.graph import image_graph_inputs

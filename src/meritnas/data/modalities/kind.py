@@ -149,6 +149,10 @@ class ModalityKind(DataKind):
             truth, notes = None, [*notes, f"not scored: {error}"]
         return NewRows(samples, None, truth, notes, f"rows with known '{task.target}'")
 
+    def program(self, encoder: ModalityEncoder) -> str:
+        """The program for modalities, unless a backbone of a user's own reads one first."""
+        return "" if encoder.own_names else "modalities"
+
     def graph_inputs(self, encoder: ModalityEncoder) -> GraphInputs:
         """Encoded rows."""
         from meritnas.data.modalities.graph import modality_graph_inputs

@@ -59,7 +59,7 @@ class PictureModality:
         """Sentences if there is nothing to see, about missing values and far ones."""
         return scaling_warnings(self.name, (self.feature,))
 
-    def encode(self, view: View, rows: np.ndarray, out: np.ndarray) -> None:
+    def encode(self, view: object, rows: np.ndarray, out: np.ndarray) -> None:
         """Writes presence and pixels of some rows into `out` [n, 1 + width]."""
         (array, *more) = feature_arrays(self.name, view)
         channels, height, width = self.feature.shape

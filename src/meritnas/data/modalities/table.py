@@ -10,6 +10,7 @@ import pandas as pd
 
 from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.modalities.row_layout import Shape
+from meritnas.data.modalities.unit_columns import write_unit_columns
 from meritnas.data.modalities.view import View, present_rows
 from meritnas.errors import DataError
 
@@ -81,15 +82,7 @@ class TableModality:
         """Writes presence and numbers of some rows into `out` [n, 1 + width]."""
         frame = _frame(self.name, view)
         found = self.encoder.transform(frame, rows)
-        numbers = self.encoder.numbers
-        low, high = np.array(self.low), np.array(self.high)
-        span = high - low
-        scale = np.divide(1.0, span, out=np.zeros_like(span), where=span > 0)
-        out[:, 1 : 1 + numbers] = np.clip((found[:, :numbers] - low) * scale, 0.0, 1.0)
-        start = 1 + numbers
-        for codes, places in zip(found[:, numbers:].T, self.encoder.cardinalities, strict=True):
-            out[:, start : start + places] = codes[:, None] == np.arange(places)
-            start += places
+        write_unit_columns(out[:, 1:], found, self.low, self.high, self.encoder.cardinalities)
         out[:, 0] = present_rows(frame[list(self.columns)].iloc[rows])
 
     @classmethod

@@ -167,7 +167,7 @@ class VectorModality:
         """Sentences about columns that tell nothing, missing values and far ones."""
         return scaling_warnings(self.name, self.features)
 
-    def encode(self, view: View, rows: np.ndarray, out: np.ndarray) -> None:
+    def encode(self, view: object, rows: np.ndarray, out: np.ndarray) -> None:
         """Writes presence and numbers of some rows into `out` [n, 1 + width]."""
         arrays = feature_arrays(self.name, view)
         found = [array.shape[1:] for array in arrays]
@@ -203,7 +203,7 @@ class VectorModality:
         }
 
 
-def feature_arrays(name: str, view: View) -> tuple[np.ndarray, ...]:
+def feature_arrays(name: str, view: object) -> tuple[np.ndarray, ...]:
     """The arrays of a view of numbers; one number a sample is a vector of one column.
 
     Raises:

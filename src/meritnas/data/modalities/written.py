@@ -7,10 +7,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from meritnas.data.modalities.row_layout import Shape
 from meritnas.data.modalities.view import View, join_texts, plain_texts
+from meritnas.data.modalities.word_counts import written_numbers
 from meritnas.errors import DataError, UsageError, whole_number
 
 Way = Literal["counted", "hashed"]
@@ -88,24 +89,12 @@ class WrittenModality:
     def encode(self, view: View, rows: np.ndarray, out: np.ndarray) -> None:
         """Writes presence and numbers of some rows into `out` [n, 1 + width]."""
         texts = plain_texts(_series(self.name, view).iloc[rows])
-        vectorizer = self._vectorizer()
         for start in range(0, len(texts), _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
-            # A sum of squares that is rounded may leave a value a hair above 1.
-            out[part, 1:] = vectorizer.transform(texts[part]).toarray().clip(0.0, 1.0)
-        out[:, 0] = [bool(text) for text in texts]
-
-    def _vectorizer(self) -> Any:
-        if self.way == "hashed":
-            return HashingVectorizer(
-                n_features=self.places, ngram_range=_WORDS_AND_PAIRS, alternate_sign=False
+            out[part, 1:] = written_numbers(
+                texts[part], self.way, self.places, self.vocabulary, self.weights
             )
-        numbers = {word: number for number, word in enumerate(self.vocabulary)}
-        vectorizer = TfidfVectorizer(
-            vocabulary=numbers, ngram_range=_WORDS_AND_PAIRS, sublinear_tf=True
-        )
-        vectorizer.idf_ = np.array(self.weights)
-        return vectorizer
+        out[:, 0] = [bool(text) for text in texts]
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> WrittenModality:

@@ -140,6 +140,11 @@ class TableKind(DataKind):
         """Of each column, in the order of the inputs."""
         return encoder.describe()
 
+    def program(self, encoder: TableEncoder) -> str:
+        """The program for tables."""
+        del encoder
+        return "tables"
+
     def graph_inputs(self, encoder: TableEncoder) -> GraphInputs:
         """Numbers and codes."""
         from meritnas.data.tables.graph import table_graph_inputs

@@ -122,6 +122,11 @@ class TextKind(DataKind):
         del file, encoder, task, max_unpacked_mb
         raise UsageError(_PROMPT)
 
+    def program(self, encoder: TextEncoder) -> str:
+        """The program for texts."""
+        del encoder
+        return "texts"
+
     def graph_inputs(self, encoder: TextEncoder) -> GraphInputs:
         """Words; the network goes on from a state."""
         from meritnas.data.texts.graph import text_graph_inputs
