@@ -150,7 +150,7 @@ def test_wrong_arguments_about_a_run_are_told_by_their_rules(
         ({"max_params": "many"}, "max_params must be a whole number, got 'many'"),
         ({"epochs": 2.5}, "epochs must be a whole number, got 2.5"),
         ({"minutes": "5"}, "minutes must be a number, got '5'"),
-        ({"space": 3}, "space must be a text or a SpaceSpec, got 3"),
+        ({"space": 3}, "space must be a text or a SpaceSpec or a function, got 3"),
         ({"strategy": 3}, "strategy must be a text or a StrategySpec, got 3"),
         ({"training": 3}, "training must be a Training, got 3"),
         ({"retraining": "long"}, "retraining must be a Retraining, got 'long'"),

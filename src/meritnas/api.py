@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -17,6 +17,7 @@ from meritnas.explanation import modalities as by_modality
 from meritnas.explanation.modalities import ModalityExplanation
 from meritnas.explanation.network import NetworkExplanation, explain_run
 from meritnas.families.family import Family
+from meritnas.families.own import asked_space
 from meritnas.plugins import Trusted
 from meritnas.report.charts.modality_figure import modality_file
 from meritnas.report.charts.pareto_figure import pareto_file
@@ -40,7 +41,8 @@ Images: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Images [n, h, w] or [n, h, w, channels], and their labels [n]."""
 
 Given: TypeAlias = str | Path | pd.DataFrame | Images | Mapping[str, Any]
-Space: TypeAlias = str | SpaceSpec | Family
+Space: TypeAlias = str | SpaceSpec | Family | Callable[..., Any]
+"""A name, a spec, a space that was built, a build function, a module with choices."""
 
 
 _CURVE = "pareto.svg"
@@ -95,8 +97,10 @@ def search(
             are timed before the search (tables, images).
         max_peak_kb: the most kilobytes of activations that one row, image or word may take at
             any moment, executed in order.
-        space: one of `meritnas list spaces`, a spec with its options such as `Darts(cells=8)`, or
-            a `tabular_space(...)` and the like whose inputs and outputs fit the data.
+        space: one of `meritnas list spaces`, a spec with its options such as `Darts(cells=8)`, a
+            `tabular_space(...)` and the like whose inputs and outputs fit the data, or what makes
+            networks of your own: a function `build(pick, inputs, outputs)`, or a torch module with
+            `meritnas.nn.Choice` inside.
         strategy: one of `meritnas list strategies`, or a spec such as `Shapley(permutations=20)`.
         preset: but for tables: "quick", minutes on two cores, or "paper", as published.
         epochs: passes of the supernet over the training part.
@@ -123,7 +127,7 @@ def search(
     for name in paper.keys() - {"max_params_paper", "max_flops_paper"}:
         raise TypeError(f"search() got an unexpected keyword argument '{name}'")
     request = Request(
-        space=space.spec if isinstance(space, Family) else space,
+        space=asked_space(space),
         strategy=strategy,
         preset=preset,
         epochs=epochs,
@@ -345,7 +349,7 @@ def train(
     asked = Retraining() if retraining is None else retraining
     length: dict[str, Any] = {"epochs": epochs, "seeds": seeds}
     request = Request(
-        space=space.spec if isinstance(space, Family) else space,
+        space=asked_space(space),
         preset=preset,
         seed=seed,
         reading=reading,

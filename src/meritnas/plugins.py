@@ -8,9 +8,9 @@ import re
 import shlex
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -44,6 +44,25 @@ def importable_name(given: str | Callable[..., Any], what: str) -> str:
     return f"{module}:{function}"
 
 
+def importable(given: object) -> bool:
+    """Whether another process finds a function or a class by its name."""
+    module, function = getattr(given, "__module__", ""), getattr(given, "__qualname__", "")
+    return module not in ("", "__main__") and function.isidentifier()
+
+
+def shown_name(given: object) -> str:
+    """`module:name` of any function or object, by which a run calls it; it may not be importable.
+
+    Functions in a script or a notebook, and modules that were made, have such names, too: whoever
+    uses a run of theirs later gives the object itself again.
+    """
+    if isinstance(given, str):
+        return given
+    named = given if hasattr(given, "__qualname__") else type(given)
+    function = named.__qualname__.rpartition(".")[2].strip("<>")
+    return f"{named.__module__}:{function}"
+
+
 @dataclass(frozen=True)
 class Trust:
     """The functions and classes of a user's own that an existing run may have imported.
@@ -53,15 +72,20 @@ class Trust:
 
     Attributes:
         names: as `module:name`.
+        given: what was given itself and cannot be found by its name, by that name.
     """
 
     names: frozenset[str] = frozenset()
+    given: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, given: Trusted) -> Trust:
         """The trust in what is given: names, or the functions and classes themselves."""
-        each = [given] if isinstance(given, str) or callable(given) else given
-        return cls(frozenset(importable_name(own, "trusted thing") for own in each))
+        each = [given] if isinstance(given, str) or callable(given) else list(given)
+        held = {
+            shown_name(own): own for own in each if not isinstance(own, str) and not importable(own)
+        }
+        return cls(frozenset(map(shown_name, each)), held)
 
     def check(self, wanted: Iterable[str], run: object) -> None:
         """Complain where a run wants more than that to be imported.
@@ -87,12 +111,15 @@ NOBODY = Trust()
 """For who only looks at a run."""
 
 
-def load_own(name: str, what: str) -> Callable[..., Any]:
+def load_own(
+    name: str, what: str, also: Callable[[object], bool] = lambda _: False
+) -> Callable[..., Any]:
     """The function that `module:function` names; modules are found as Python finds them, and here.
 
     Args:
         name: such a name.
         what: it makes, for messages.
+        also: whether something else than a function or a class will do.
 
     Raises:
         UsageError: There is none, its module cannot be imported, or it makes nothing.
@@ -115,6 +142,8 @@ def load_own(name: str, what: str) -> Callable[..., Any]:
         raise UsageError(
             f"no {what} '{name}': its module cannot be imported ({_failure(error)}); mend it"
         ) from error
+    if also(found):
+        return found
     if not inspect.isclass(found) and not inspect.isfunction(inspect.unwrap(found)):
         raise UsageError(
             f"{name} must be a function or a class, written in Python, that makes a {what}, got "

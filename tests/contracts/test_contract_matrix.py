@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import own_networks
 import pytest
 import strategy_contract
 import torch
@@ -58,6 +59,10 @@ SPACES = (
     "darts-unique",
     "recurrent",
     "fusion",
+    "own layers",
+    "own maps",
+    "own transformer",
+    "own module",
 )
 
 # Those that promise to draw nothing that breaks a limit, and what that takes.
@@ -140,9 +145,11 @@ def views() -> Bundle[Any]:
 def bundle_of(space: str) -> Bundle[Any]:
     if space == "fusion":
         return views()
-    if space == "recurrent":
+    if space in ("recurrent", "own transformer"):
         return text()
-    return strategy_contract.bundle() if space == "tabular" else images()
+    if space in ("tabular", "own layers", "own module"):
+        return strategy_contract.bundle()
+    return images()
 
 
 def settings_of(space: str, strategy: str, limits: dict[str, int]) -> SearchSettings:
@@ -159,7 +166,17 @@ def settings_of(space: str, strategy: str, limits: dict[str, int]) -> SearchSett
     )
 
 
+@functools.cache
+def own_module() -> torch.nn.Module:
+    inputs = strategy_contract.bundle().encoder.inputs
+    return own_networks.ready(inputs.width, strategy_contract.bundle().task.outputs)
+
+
 def space_of(space: str, strategy: str) -> SpaceSpec:
+    if space == "own module":
+        return space_spec(own_module())
+    if space.startswith("own "):
+        return space_spec(getattr(own_networks, space.removeprefix("own ")))
     if space == "convnet":
         return Convnet("plain3,residual3se,inverted3x2", ((4, 8), (4, 8), (8, 12)))
     if space == "recurrent":
@@ -315,7 +332,7 @@ def trains(family: Family, text: str, bundle: Bundle[Any]) -> None:
 @pytest.mark.parametrize("strategy", strategy_specs())
 @pytest.mark.parametrize("space", SPACES)
 def test_every_strategy_runs_on_every_space(space: str, strategy: str) -> None:
-    if strategy == "pc-darts" and space in ("tabular", "convnet"):
+    if strategy == "pc-darts" and (space in ("tabular", "convnet") or space.startswith("own ")):
         with pytest.raises(UsageError) as caught:
             new_search(space, strategy)
         assert str(caught.value) == (

@@ -16,7 +16,7 @@ from scipy import stats
 from meritnas.api import Given, is_complete, nobody, resume, search, search_request
 from meritnas.data.files.plain_file import given_path
 from meritnas.errors import StoreError, UsageError, whole_number
-from meritnas.families.family import Family
+from meritnas.families.own import asked_space
 from meritnas.plugins import is_own
 from meritnas.report.charts.comparison_figure import comparison_file
 from meritnas.settings.checks import check_arguments
@@ -125,7 +125,7 @@ def compare(
 
     asked = {name: value for name, value in same.items() if value is not None}
     specs = [strategy_spec(one) for one in strategies]
-    named = _own_names(same.get("space"), same.get("reading"))
+    named = _own_code(same.get("space"), same.get("reading"))
     folder = out_path(out)
     return _compare(data, target, specs, seeds, folder, listen, asked, run_one, named)
 
@@ -148,7 +148,7 @@ def compare_requests(
         return search_request(data, target, one, run, listen).summary
 
     asked = {**asdict(request), "strategy": None, "seed": None}
-    named = _own_names(request.space, request.reading)
+    named = _own_code(request.space, request.reading)
     return _compare(data, target, specs, seeds, out, listen, asked, run_one, named)
 
 
@@ -167,7 +167,7 @@ def _compare(
     listen: Listener,
     asked: Mapping[str, Any],
     run_one: RunOne,
-    named: frozenset[str],
+    named: frozenset[Any],
 ) -> Comparison:
     labelled = {label_of(spec): spec for spec in specs}
     if len(labelled) < 2:
@@ -197,7 +197,7 @@ def _compare_in(
     count: int,
     listen: Listener,
     run_one: RunOne,
-    named: frozenset[str],
+    named: frozenset[Any],
 ) -> Comparison:
     """Do what is left of a comparison."""
     remove_stale(folder)
@@ -255,13 +255,14 @@ def _is_path(data: Any) -> bool:
     return isinstance(data, Path) or (isinstance(data, str) and given_path(data).exists())
 
 
-def _own_names(space: Any, reading: Any) -> frozenset[str]:
+def _own_code(space: Any, reading: Any) -> frozenset[Any]:
     """What of a user's own a comparison was asked for, so that runs in it may have it imported."""
-    given = space.spec if isinstance(space, Family) else space
+    given = asked_space(space)
+    found: frozenset[Any]
     if isinstance(given, str):
         found = frozenset([given]) if is_own(given) else frozenset()
     else:
-        found = frozenset() if given is None else given.own_names
+        found = frozenset() if given is None else given.own_code
     return found if reading is None else found | reading.own_names
 
 
@@ -272,7 +273,7 @@ def _run(
     seed: int,
     listen: Listener,
     run_one: RunOne,
-    named: frozenset[str],
+    named: frozenset[Any],
 ) -> dict[str, Any]:
     if run.is_dir() and has_content(run):
         store = RunStore.open(run)

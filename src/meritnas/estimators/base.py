@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from meritnas.data.kinds import kind_named
 from meritnas.errors import DataError, UsageError, told
 from meritnas.estimators.progress import Lines
 from meritnas.families.catalogue import space_spec
+from meritnas.families.own import asked_space
 from meritnas.prediction.answered import check_answered
 from meritnas.prediction.predictor import Predictor, load_predictor
 from meritnas.prepare.config import make_config
@@ -58,7 +59,7 @@ class SearchEstimator(BaseEstimator):
 
     max_params: int | None = None
     max_flops: int | None = None
-    space: str | SpaceSpec
+    space: str | SpaceSpec | Callable[..., Any]
     strategy: str | StrategySpec
     epochs: int | None = None
     minutes: float | None = None
@@ -142,7 +143,7 @@ class SearchEstimator(BaseEstimator):
         """What the parameters ask for."""
         again = Retraining() if self.retraining is None else self.retraining
         return Request(
-            space=self.space,
+            space=asked_space(self.space),
             strategy=self.strategy,
             epochs=self.epochs,
             minutes=self.minutes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -50,7 +50,7 @@ class NASFusionClassifier(ClassifierMixin, SearchEstimator):
     _data: ClassVar[str] = "modalities"
     _decided: ClassVar[tuple[str, ...]] = ("task",)
 
-    space: str | SpaceSpec = "fusion"
+    space: str | SpaceSpec | Callable[..., Any] = "fusion"
     strategy: str | StrategySpec = "sm-shapley"
 
     def fit(self, X: Mapping[str, Any] | pd.DataFrame, y: Any) -> Self:

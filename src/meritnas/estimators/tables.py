@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -48,7 +48,7 @@ class _NAS(SearchEstimator):
     max_size_kb: float | None = None
     max_latency_ms: float | None = None
     max_peak_kb: float | None = None
-    space: str | SpaceSpec = "tabular"
+    space: str | SpaceSpec | Callable[..., Any] = "tabular"
     strategy: str | StrategySpec = "tabnas"
     pareto: bool = False
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from meritnas.errors import UsageError
 from meritnas.families.own import own_space
-from meritnas.plugins import NOBODY, Trust, is_own
+from meritnas.plugins import NOBODY, Trust, is_own, shown_name
 from meritnas.settings.fields import Setting, first_line, settings_of
 from meritnas.settings.kept_spec import spec_from_json
 from meritnas.settings.spec import SpaceSpec
@@ -43,17 +43,19 @@ def space_specs() -> dict[str, type[SpaceSpec]]:
     return dict(_found())
 
 
-def space_spec(given: str | SpaceSpec, options: Mapping[str, Any] | None = None) -> SpaceSpec:
+def space_spec(
+    given: str | SpaceSpec | Callable[..., Any], options: Mapping[str, Any] | None = None
+) -> SpaceSpec:
     """The space that was meant, with these options.
 
     Args:
-        given: a name of `space_specs`, `module:function` or `module:Class` of a user's own, or a
-            spec itself.
+        given: a name of `space_specs`, `module:function` or `module:Class` of a user's own, such a
+            function or class itself, a module with choices, or a spec.
         options: by name; those of a spec that is given are changed.
     """
     asked = dict(options or {})
     known = [setting.name for setting in options_of(given)]
-    name = given if isinstance(given, str) else given.name
+    name = given.name if isinstance(given, SpaceSpec) else shown_name(given)
     for option in asked:
         if option not in known:
             takers = [n for n, one in _found().items() if option in _names(one)]
@@ -66,7 +68,7 @@ def space_spec(given: str | SpaceSpec, options: Mapping[str, Any] | None = None)
     return _class_of(given)(**asked)
 
 
-def options_of(given: str | SpaceSpec) -> tuple[Setting, ...]:
+def options_of(given: str | SpaceSpec | Callable[..., Any]) -> tuple[Setting, ...]:
     """The options of a space, in order."""
     return settings_of(_class_of(given))
 
@@ -87,10 +89,10 @@ def space_from_json(data: Mapping[str, Any], trust: Trust = NOBODY) -> SpaceSpec
     return spec_from_json(SpaceSpec, data, trust, space_spec)
 
 
-def _class_of(given: str | SpaceSpec) -> type[SpaceSpec]:
+def _class_of(given: str | SpaceSpec | Callable[..., Any]) -> type[SpaceSpec]:
     if isinstance(given, SpaceSpec):
         return type(given)
-    if is_own(given):
+    if not isinstance(given, str) or is_own(given):
         return own_space(given)
     specs = _found()
     if given not in specs:

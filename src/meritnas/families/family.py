@@ -127,6 +127,19 @@ class Family(ABC):
         del architecture
         return self
 
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What a run keeps to notice that its networks are made by other code; empty for nothing.
+
+        Plain data, by what it is called in messages.
+        """
+        return {}
+
+    @property
+    def drops(self) -> bool:
+        """Whether some of its networks train differently with another dropout."""
+        return True
+
     has_plain: ClassVar[bool] = False
     """Whether some of its networks are plain ones."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from meritnas.data.kind import Encoder
 from meritnas.data.task import Task
-from meritnas.errors import UsageError, told
+from meritnas.errors import StoreError, UsageError, told
 from meritnas.families.convnet.spec import Convnet
 from meritnas.families.family import Family
 from meritnas.families.fusion.backbone import Backbone
@@ -20,6 +20,7 @@ from meritnas.families.recurrent.family import RecurrentSpace
 from meritnas.families.recurrent.known_cells import KNOWN
 from meritnas.families.with_plain import WithPlain
 from meritnas.settings.settings import SearchSettings
+from meritnas.store.run_store import RunStore
 
 _ANSWERS: Mapping[str, Answers] = {
     **{"multiclass": "classes", "binary": "labels", "multilabel": "labels"},
@@ -37,6 +38,23 @@ def make_family(settings: SearchSettings, encoder: Encoder, task: Task) -> Famil
             f"build of {space.name} must give a space, a meritnas Family, got {told(family)}"
         )
     return with_plain(family, encoder, task) if settings.plain else family
+
+
+def check_identity(store: RunStore, family: Family) -> None:
+    """Complain where networks that a user's code makes are not those of the run.
+
+    Raises:
+        StoreError: They decide something else, or begin with other weights.
+    """
+    kept = store.decode("preprocessing.json", lambda found: dict(found.get("networks", {})))
+    own = family.asked.identity
+    for what in dict.fromkeys([*kept, *own]):
+        if kept.get(what) != own.get(what):
+            raise StoreError(
+                f"the networks of run {store.folder} have other {what} than those that its space "
+                f"makes now ({kept.get(what)} and {own.get(what)}); give the function or module "
+                "that it was searched with"
+            )
 
 
 def with_plain(family: Family, encoder: Encoder, task: Task) -> Family:

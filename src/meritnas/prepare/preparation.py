@@ -14,6 +14,7 @@ from meritnas.families.family import Family
 from meritnas.families.latency import terms_from_json, terms_to_json
 from meritnas.prepare.config import kind_of_run
 from meritnas.prepare.encoding import Encoding, choose_encoding, encode
+from meritnas.prepare.family import check_identity
 from meritnas.prepare.memory import check_weights
 from meritnas.prepare.preprocessing import read_preprocessing
 from meritnas.settings.preset import Facts
@@ -48,9 +49,11 @@ class Preparation:
         """Keep what was measured and decided, so that it is done the same again."""
         if self.family.latency is not None:
             store.write_json("latency.json", terms_to_json(self.family.latency))
+        networks = dict(self.family.asked.identity)
         store.write_json(
             "preprocessing.json",
             {
+                **({"networks": networks} if networks else {}),
                 "encoder": self.bundle.encoder.to_json(),
                 "task": self.bundle.task.to_json(),
                 "scaling": {"chosen": self.encoding.name, "losses": dict(self.encoding.losses)},
@@ -105,6 +108,7 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: Any) -> Prepa
             f"this version of MeritNAS encodes {source.name} differently from the one that "
             f"made run {store.folder}; use that version or start a new run"
         )
+    check_identity(store, family)
     if "latency" in settings.limits:
         family = family.with_latency(store.decode("latency.json", terms_from_json))
     facts = kind.facts(source, outline, settings.reading)

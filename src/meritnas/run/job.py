@@ -80,9 +80,9 @@ class Job:
         return _on_ground(settings, prepare_again(settings, store, data), begun)
 
     @property
-    def trust(self) -> frozenset[str]:
-        """What of a user's own this process has imported for it, as `module:name`."""
-        return self.settings.own_names
+    def trust(self) -> frozenset[Any]:
+        """What of a user's own this process has for it, as `module:name` or itself."""
+        return self.settings.own_code
 
     @property
     def bundle(self) -> Bundle[Any]:
@@ -182,7 +182,10 @@ class Job:
         """
         numbers = tuple(self.settings.seed * 1000 + k for k in range(seeds))
         halving = self.settings.space.halving
-        race = Race.halving(finalists, self.settings.alone.dropouts, numbers, epochs, halving)
+        rates = self.settings.alone.dropouts
+        if not self.ground.family.drops:  # two trainings with other rates would be one
+            rates = rates[:1]
+        race = Race.halving(finalists, rates, numbers, epochs, halving)
         return replace(race, plain=tuple(text for text in plain if text not in finalists))
 
 

@@ -17,7 +17,7 @@ def spec_from_json(
     kind: type[Spec],
     data: Mapping[str, Any],
     trust: Trust,
-    made: Callable[[str, Mapping[str, Any]], Spec],
+    made: Callable[[Any, Mapping[str, Any]], Spec],
 ) -> Spec:
     """The inverse of a spec's `to_json`.
 
@@ -26,13 +26,13 @@ def spec_from_json(
         data: its name and its options.
         trust: whose code is imported; of others' comes a spec that knows its options and makes
             nothing.
-        made: the spec of a name and of options.
+        made: the spec of a name, or of what was given itself, and of options.
     """
     options = dict(data)
     name = str(options.pop("name"))
     if is_own(name) and name not in trust.names:
         return cast("Spec", _unloaded(cast("Any", kind), name, tuple(options))(**options))
-    return made(name, options)
+    return made(trust.given.get(name, name), options)
 
 
 @cache

@@ -93,6 +93,12 @@ class SearchSettings:
         found: frozenset[str] = self.space.own_names | self.strategy.own_names
         return found | self.reading.own_names
 
+    @property
+    def own_code(self) -> frozenset[Any]:
+        """The same; of what has no name to import it by, the thing itself."""
+        found: frozenset[Any] = self.space.own_code | self.strategy.own_code
+        return found | self.reading.own_names
+
     def to_json(self) -> dict[str, Any]:
         """Plain data that `prepare.config` turns back into equal settings."""
         plain = {name: getattr(self, name) for name in _PLAIN}

@@ -57,6 +57,11 @@ class Spec:
         """What it has imported of a user's own, as `module:name`."""
         return frozenset([self.name]) if is_own(self.name) else frozenset()
 
+    @property
+    def own_code(self) -> frozenset[Any]:
+        """The same; of what has no name to import it by, the thing itself."""
+        return self.own_names
+
     def _lacks(self, method: str) -> UsageError:
         """What to say about a class of a user's that leaves out what it needs."""
         return UsageError(f"{type(self).__name__} has no {method}, which it needs; define it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -17,12 +18,14 @@ from meritnas.families.built.learning import Learner, factors
 from meritnas.families.built.maker import Maker
 from meritnas.families.built.pieces import Observer, Piece, Pieces
 from meritnas.families.built.plan import Plan, picks_by_name
-from meritnas.families.built.reads import answer_shape, as_reads, example
+from meritnas.families.built.reads import Words, answer_shape, as_reads, example
 from meritnas.families.built.supernet import BuiltSupernet
 from meritnas.families.family import Absence, Running, keep, seeded
 from meritnas.families.latency import microseconds_on
+from meritnas.families.own import own_space
 from meritnas.families.stored_size import file_bytes
 from meritnas.families.timed import TimedFamily
+from meritnas.nn.choice import SupernetPick
 from meritnas.plugins import own_code
 from meritnas.settings.spec import SpaceSpec
 from meritnas.space.architecture import Architecture
@@ -65,6 +68,12 @@ def space_of(
     return BuiltSpace(maker, kept, origin=origin, known_spec=spec)
 
 
+def searched_space(make: Any, inputs: Any, outputs: int, spec: SpaceSpec) -> BuiltSpace:
+    """The space that a search is about, on data that is encoded like this."""
+    reads = Words(inputs) if isinstance(inputs, int) else inputs
+    return space_of(make, reads, outputs, options=spec.options(), spec=spec)
+
+
 @lru_cache(maxsize=_KEPT)
 def _origin(maker: Maker) -> Origin:
     """What is known of networks; a search asks for the same ones several times."""
@@ -85,6 +94,12 @@ class Origin:
 
     maker: Maker
     plan: Plan
+
+    @cached_property
+    def whole(self) -> tuple[nn.Module, SupernetPick]:
+        """The network with all options, for a look."""
+        with torch.device("meta"), torch.random.fork_rng(devices=[]):
+            return self.maker.body()
 
     @cached_property
     def device(self) -> str:
@@ -281,6 +296,25 @@ class BuiltSpace(TimedFamily):
         """What the dry runs read: one row, image or text."""
         return Running(module, (example(self.maker.reads, 1, device),))
 
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The decisions, and of a ready module a digest of its weights."""
+        questions = self.origin.plan.questions
+        found: dict[str, Any] = {"decisions": {q.name: list(q.options) for q in questions}}
+        if isinstance(self.maker.given, nn.Module):
+            digest = hashlib.sha256()
+            for name, tensor in self.maker.given.state_dict().items():
+                digest.update(f"{name} {tuple(tensor.shape)} ".encode())
+                digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+            found["weights"] = digest.hexdigest()
+        return found
+
+    @property
+    def drops(self) -> bool:
+        """Whether there are dropout layers, whose rate can be another one."""
+        body, _ = self.origin.whole
+        return any(isinstance(module, nn.modules.dropout._DropoutNd) for module in body.modules())
+
     def restrict(self, kept: Sequence[np.ndarray]) -> BuiltSpace:
         """The same networks with fewer options to choose from."""
         latency = self.restricted_latency(kept)
@@ -288,8 +322,10 @@ class BuiltSpace(TimedFamily):
 
     @property
     def spec(self) -> SpaceSpec:
-        """The function by its name, where it has one."""
-        return super().spec if self.known_spec is None else self.known_spec
+        """That of the function or module that makes the networks."""
+        if self.known_spec is not None:
+            return self.known_spec
+        return own_space(self.maker.given)(**self.maker.options)
 
     @property
     def absence(self) -> Absence:
