@@ -11,6 +11,7 @@ from pandas.api import types
 
 from meritnas.data.columns.date_texts import ISO, read_times
 from meritnas.data.columns.distinct import Distinct, find_distinct
+from meritnas.data.columns.missing_words import are_few
 from meritnas.data.columns.row_inputs import seconds_since_1970
 from meritnas.errors import DataError
 
@@ -20,7 +21,17 @@ _ISO = re.compile(
 _OFFSET = re.compile(r":.*(Z|[+-]\d\d(:?\d\d)?)$")
 _DAY_MONTH = re.compile(r"\d{1,2}([/.-])\d{1,2}\1\d{4}")
 _YEAR_FIRST = re.compile(r"\d{4}([/.])\d{1,2}\1\d{1,2}")
-_NAMED = re.compile(r"\d{1,2}([ -])[A-Za-z]{3}\1\d{4}")
+_NAMED = re.compile(r"\d{1,2}([ -])[A-Za-z]{3,9}\1\d{4}")
+_MONTH_FIRST = re.compile(r"[A-Za-z]{3,9} \d{1,2}(,?) \d{4}")
+_SIDES = ("%d/%m", "%m/%d", "%d-%m", "%m-%d")
+"""Of forms that differ in nothing but which of the two comes first."""
+_ONLY_ASKED = (
+    (re.compile(r"(19|20)\d\d[01]\d[0-3]\d"), ("%Y%m%d",)),
+    (re.compile(r"(19|20)\d\d"), ("%Y",)),
+    (re.compile(r"\d{1,2}/\d{1,2}/\d\d"), ("%d/%m/%y", "%m/%d/%y")),
+)
+"""What may be something else, and is a date only where a user says so."""
+_EXAMPLES = 20
 _A_DAY = 86_400
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
 """The calendar of Python: the first second of the year 1 and the last of 9999, since 1970."""
@@ -36,12 +47,16 @@ class Dates:
         codes: For each row the position of its time, -1 for missing; None: a time for each row.
         form: How text was read: `ISO` or a format of `strptime`.
         zone: The time zone of the wall; None if the column has none.
+        unread: How many cells are no dates and count as missing.
+        example: One of them.
     """
 
     times: pd.DatetimeIndex
     codes: np.ndarray | None
     form: str = ISO
     zone: str | None = None
+    unread: int = 0
+    example: str = ""
 
     def of(self, rows: np.ndarray | None) -> pd.DatetimeIndex:
         """Returns the times of these rows, NaT for missing; None for all rows."""
@@ -51,16 +66,21 @@ class Dates:
         return self.times.take(codes, fill_value=pd.NaT)
 
 
-def find_dates(values: pd.Series, distinct: Distinct | None = None) -> Dates | str | None:
+def find_dates(
+    values: pd.Series, distinct: Distinct | None = None, *, asked: bool = False
+) -> Dates | str | None:
     """Reads a column as dates if that is what it holds.
 
-    Text is dates if all of it is written in one form. With day and month in front of the year,
-    separated by / or -, the column must tell which is which: all its values can be read one way
-    and not the other. With dots the day comes first.
+    Text is dates if it is written in one form, but for a few cells (see `are_few`), which count as
+    missing. With day and month in front of the year, separated by / or -, the column must tell
+    which is which: more of its values can be read one way than the other. With dots the day comes
+    first.
 
     Args:
         values: The column.
         distinct: Its different values, if they are known.
+        asked: Whether a user says that it holds dates: then any number of cells may be none, and
+            whole numbers such as 20240331 may be dates, too.
 
     Returns:
         The dates; a sentence why they cannot be read, if they look like dates; or None.
@@ -74,22 +94,47 @@ def find_dates(values: pd.Series, distinct: Distinct | None = None) -> Dates | s
     if objects is not None:
         zone = None if objects.tz is None else _zone_name(objects.tz)
         return Dates(_on_the_wall(objects, zone), distinct.codes, ISO, zone)
-    if not distinct.values or types.infer_dtype(distinct.values) != "string":
+    if not distinct.values:
         return None
-    text = [str(value).strip() for value in distinct.values]
-    parsed = [(form, _parse(text, form)) for form in _forms(text[0])]
-    fitting = [(form, times) for form, times in parsed if times is not None]
-    if not fitting:
+    if not asked and types.infer_dtype(distinct.values) != "string":
         return None
-    form, times = fitting[0]
-    if len(fitting) > 1 and "." not in form:
+    return _from_text([_text(value) for value in distinct.values], distinct, asked=asked)
+
+
+def _from_text(text: list[str], distinct: Distinct, *, asked: bool) -> Dates | str | None:
+    """The dates that text stands for, by the form in which most of its cells can be read."""
+    counts = np.bincount(distinct.codes + 1, minlength=len(text) + 1)[1:]
+    tried: list[tuple[int, str, pd.DatetimeIndex]] = []
+    for form in _forms_of(text, asked=asked):
+        times = _parse(text, form, asked=asked)
+        if times is not None:
+            lost = np.asarray(times.isna())
+            strange = [text[i] for i in np.flatnonzero(lost)]
+            if asked or are_few(strange, int(counts[lost].sum()), int(counts.sum())):
+                tried.append((int(counts[lost].sum()), form, times))
+    tried = [each for each in tried if each[0] < counts.sum()]
+    if not tried:
+        return None
+    least = min(lost for lost, _, _ in tried)
+    best = [(form, times) for lost, form, times in tried if lost == least]
+    form, times = best[0]
+    if sum(each.startswith(_SIDES) for each, _ in best) > 1:
         return "day and month of its dates cannot be told apart, write them like 2024-03-31"
     zoned = form == ISO and any(_OFFSET.search(value) for value in text)
-    return Dates(times, distinct.codes, form, "UTC" if zoned else None)
+    example = text[int(np.argmax(np.asarray(times.isna())))] if least else ""
+    return Dates(times, distinct.codes, form, "UTC" if zoned else None, least, example)
 
 
-def read_dates(values: pd.Series, form: str, zone: str | None) -> Dates | object:
+def read_dates(
+    values: pd.Series, form: str, zone: str | None, *, lenient: bool = False
+) -> Dates | object:
     """Reads a column as dates, text in a form that is known.
+
+    Args:
+        values: The column.
+        form: Of text.
+        zone: Of the wall.
+        lenient: Whether what is no date counts as missing.
 
     Returns:
         The dates, or the first value that is none.
@@ -100,11 +145,17 @@ def read_dates(values: pd.Series, form: str, zone: str | None) -> Dates | object
     distinct = find_distinct(values)
     found = _from_objects(distinct.values)
     if found is None:
-        text = [str(value).strip() for value in distinct.values]
+        text = [_text(value) for value in distinct.values]
         found = _to_times(text, form)
+        if form == ISO and lenient:
+            found = found.where([_ISO.fullmatch(value) is not None for value in text])
         strange = np.asarray(found.isna())
-        if strange.any():
+        if strange.any() and not lenient:
             return distinct.values[int(np.argmax(strange))]
+        if strange.any():
+            unread = int(np.append(strange, False)[distinct.codes].sum())
+            first = text[int(np.argmax(strange))]
+            return Dates(_on_the_wall(found, zone), distinct.codes, form, zone, unread, first)
     return Dates(_on_the_wall(found, zone), distinct.codes, form, zone)
 
 
@@ -173,6 +224,21 @@ def _zone_name(zone: object) -> str:
     return str(zone)
 
 
+def _text(value: object) -> str:
+    """A value as text; whole numbers, which a file with gaps has as fractions, without a point."""
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if whole else value).strip()  # type: ignore[call-overload]
+
+
+def _forms_of(text: list[str], *, asked: bool) -> list[str]:
+    """The forms that dates may be written in, by a few examples."""
+    found = [form for value in text[:_EXAMPLES] for form in _forms(value)]
+    if asked:
+        told = [forms for pattern, forms in _ONLY_ASKED if any(map(pattern.fullmatch, text))]
+        found += [form for forms in told for form in forms]
+    return list(dict.fromkeys(found))
+
+
 def _forms(example: str) -> list[str]:
     """Returns the forms that a date may be written in, by one example."""
     if _ISO.fullmatch(example):
@@ -180,7 +246,8 @@ def _forms(example: str) -> list[str]:
     parts = (
         (_DAY_MONTH, ("%d{0}%m{0}%Y", "%m{0}%d{0}%Y")),
         (_YEAR_FIRST, ("%Y{0}%m{0}%d",)),
-        (_NAMED, ("%d{0}%b{0}%Y",)),
+        (_NAMED, ("%d{0}%b{0}%Y", "%d{0}%B{0}%Y")),
+        (_MONTH_FIRST, ("%b %d{0} %Y", "%B %d{0} %Y")),
     )
     for pattern, dates in parts:
         found = pattern.match(example)
@@ -190,15 +257,21 @@ def _forms(example: str) -> list[str]:
     return []
 
 
-def _parse(text: list[str], form: str) -> pd.DatetimeIndex | None:
+def _parse(text: list[str], form: str, *, asked: bool) -> pd.DatetimeIndex | None:
+    """The dates, NaT for what is none; None where most of the first few are none."""
+    few = text[:_EXAMPLES]
     # Most forms fail at once, so the first few values are tried before the many.
-    for few in (text[:20], text):
-        if form == ISO and not all(_ISO.fullmatch(value) for value in few):
-            return None
-        times = _to_times(few, form)
-        if times.isna().any():
-            return None
-    return times
+    if not asked and 2 * int(_times_in(few, form).isna().sum()) > len(few):
+        return None
+    return _times_in(text, form)
+
+
+def _times_in(text: list[str], form: str) -> pd.DatetimeIndex:
+    times = _to_times(text, form)
+    if form != ISO:
+        return times
+    # Pandas takes more for ISO 8601 than we do.
+    return times.where([_ISO.fullmatch(value) is not None for value in text])
 
 
 def _to_times(text: list[str], form: str) -> pd.DatetimeIndex:

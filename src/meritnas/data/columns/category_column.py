@@ -36,7 +36,13 @@ class CategoryColumn:
 
     @classmethod
     def fit(
-        cls, name: str, distinct: Distinct, rows: np.ndarray | None, most: int | None = None
+        cls,
+        name: str,
+        distinct: Distinct,
+        rows: np.ndarray | None,
+        most: int | None = None,
+        *,
+        asked: bool = False,
     ) -> CategoryColumn | str:
         """Looks at the categories of the train rows.
 
@@ -49,6 +55,7 @@ class CategoryColumn:
             distinct: The column.
             rows: Positions of the train rows, None for all.
             most: Most categories to keep, the most frequent ones; None for all.
+            asked: Whether a user wants it: nearly unique text is taken, too.
 
         Returns:
             The column, or why it is left out: it is all missing, constant, or nearly unique text
@@ -60,7 +67,7 @@ class CategoryColumn:
             return "all values are missing"
         if len(counts) == 1 and missing == 0:
             return f"constant, '{next(iter(counts))}' in every row"
-        if len(counts) > max(20, 0.5 * present):
+        if len(counts) > max(20, 0.5 * present) and not asked:
             return f"nearly unique text, {len(counts)} values in {present} rows"
         least = LEAST_ROWS if len(counts) > MANY_CATEGORIES else 1
         kept = [category for category, count in counts.items() if count >= least]

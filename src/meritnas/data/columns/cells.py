@@ -62,10 +62,11 @@ def truth_of(cell: object) -> float:
     return _TRUTHS.get(str(cell).strip().lower(), math.nan)
 
 
-def no_number(name: str, cell: object) -> DataError:
-    """What to say about a cell that holds no number where one is needed."""
+def no_number(name: str, cell: object, unit: str = "") -> DataError:
+    """What to say about a cell that holds no number where one, in a unit or without, is needed."""
+    needed = f"a number in {unit}" if unit else "a number"
     return DataError(
-        f"column '{name}' holds {cell!r} where a number is needed; "
+        f"column '{name}' holds {cell!r} where {needed} is needed; "
         "correct the value or leave it empty"
     )
 

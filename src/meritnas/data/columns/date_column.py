@@ -13,6 +13,7 @@ from meritnas.data.columns.as_dates import Dates, read_dates, seconds_of, wall_t
 from meritnas.data.columns.bound import FARTHEST
 from meritnas.data.columns.date_texts import no_date
 from meritnas.data.columns.row_inputs import PERIODS, date_inputs, place_in_cycle
+from meritnas.data.columns.unread import unread_details, unread_warning
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,9 @@ class DateColumn:
         high: The last of the train rows.
         cycles: Those of month, weekday and hour that vary over the train rows.
         indicator: Whether an input of its own tells that the value is missing.
+        unread: How many cells of the table are no dates; they count as missing, and so do those of
+            new files. Where there are none, new ones are an error.
+        example: One of them.
     """
 
     name: str
@@ -43,6 +47,8 @@ class DateColumn:
     high: float
     cycles: tuple[str, ...]
     indicator: bool
+    unread: int = 0
+    example: str = ""
 
     @classmethod
     def fit(cls, name: str, dates: Dates, rows: np.ndarray | None) -> DateColumn | str:
@@ -70,7 +76,7 @@ class DateColumn:
         scale = float(seconds.std())
         return cls(
             *(name, dates.form, dates.zone, float(seconds.mean()), scale if scale > 0 else 1.0),
-            *(low, high, tuple(cycles), indicator),
+            *(low, high, tuple(cycles), indicator, dates.unread, dates.example),
         )
 
     @classmethod
@@ -98,7 +104,13 @@ class DateColumn:
         """What was found out, for people."""
         cycles = "".join(f", {cycle}" for cycle in self.cycles)
         gaps = ", missing values have an indicator" if self.indicator else ""
-        return f"{_day(self.low)} to {_day(self.high)}; time{cycles}{gaps}"
+        lost = unread_details(self.unread, self.example)
+        return f"{_day(self.low)} to {_day(self.high)}; time{cycles}{gaps}{lost}"
+
+    @property
+    def warning(self) -> str | None:
+        """A sentence about cells that are no dates, if there are any."""
+        return unread_warning(self.name, self.unread, self.example, "date")
 
     def encode(self, values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
         """Returns the inputs, float32 [n, inputs], and where values are missing [n].
@@ -117,14 +129,15 @@ class DateColumn:
 
     def unfamiliar(self, values: pd.Series) -> str | None:
         """Returns a sentence if the values are mostly not like those of the train rows, or far."""
-        seconds = seconds_of(self._read(values).of(None))
+        read = self._read(values)
+        seconds = seconds_of(read.of(None))
         present = seconds[~np.isnan(seconds)]
         if len(present) == 0:
             return f"column '{self.name}' has no values; all of them count as missing"
         outside = int(((present < self.low) | (present > self.high)).sum())
         far = np.abs(present - self.mean) > FARTHEST * self.scale
         if 2 * outside <= len(present) and not far.any():
-            return None
+            return unread_warning(self.name, read.unread, read.example, "date")
         by_far = (
             f"; taken as {FARTHEST:,.0f} sd from the mean: {int(far.sum()):,}, such as "
             f"{_day(present[far][0])}"
@@ -137,7 +150,7 @@ class DateColumn:
         )
 
     def _read(self, values: pd.Series) -> Dates:
-        dates = read_dates(values, self.form, self.zone)
+        dates = read_dates(values, self.form, self.zone, lenient=self.unread > 0)
         if not isinstance(dates, Dates):
             raise no_date(self.name, dates, self.form)
         return dates

@@ -24,6 +24,7 @@ _STANDARD = "(value - mean) / scale" + _BOUND
 _QUANTILE = "linear interpolation between knots, whose heights are what they become; flat beyond"
 _MISSING = "0 in the row, NaN in numbers"
 _FAR = "; what is `missing_from` or more, either sign, counts as missing, also in graphs"
+_WRITTEN = "as text {unit}, the decimal mark is {mark}; graphs take the number alone"
 _FLAG = "; the row's input `indicator` is 1 then, else 0"
 _TIME = "(seconds since 1970 - mean) / scale" + _BOUND
 _CYCLE = (
@@ -81,6 +82,11 @@ def _number(column: NumberColumn, place: int, flags: dict[str, int]) -> dict[str
     }
     if column.far is not None:
         found |= {"missing": found["missing"] + _FAR, "missing_from": column.far.limit}
+    if column.written is not None:
+        found["written"] = _WRITTEN.format(
+            unit=f"in {column.written.unit}" if column.written.unit else "without a unit",
+            mark=column.written.mark,
+        )
     if column.knots:
         knots, heights = list(column.knots), list(column.heights)
         return {**found, "becomes": _QUANTILE, "knots": knots, "heights": heights}

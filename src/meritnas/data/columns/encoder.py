@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -18,6 +18,7 @@ from meritnas.data.columns.names import columns_by_name, is_unnamed, lacking_col
 from meritnas.data.columns.number_column import NumberColumn
 from meritnas.data.columns.row_inputs import write_inputs
 from meritnas.data.columns.sorting import (
+    AS_ASKED,
     Column,
     DroppedColumn,
     Rules,
@@ -84,6 +85,7 @@ class TableEncoder:
         rows: np.ndarray | None = None,
         scaling: Literal["standard", "quantile"] = "standard",
         most_categories: int | None = None,
+        asked: Mapping[str, str] | None = None,
     ) -> TableEncoder:
         """Decides on each column as `decide_column` says.
 
@@ -97,9 +99,12 @@ class TableEncoder:
             scaling: "standard", or "quantile" to map numbers to about a normal distribution (see
                 `quantile_knots`), which suits long tails.
             most_categories: Most categories to keep in a column, the most frequent ones.
+            asked: Name -> what a user wants a column to be taken as (`sorting.NUMERIC` and the
+                like), or why it is left out.
 
         Raises:
-            DataError: A column holds infinite values, or no column can be used.
+            DataError: A column holds infinite values, is not what a user says, or no column can be
+                used.
             UsageError: There is no such scaling, or no category may be kept.
         """
         if scaling not in ("standard", "quantile"):
@@ -111,6 +116,8 @@ class TableEncoder:
             None if rows is None else np.asarray(rows),
             knots if scaling == "quantile" else 0,
             most_categories,
+            frame.attrs.get("decimal"),
+            asked or {},
         )
         columns = columns_by_name(frame)
         decisions = [
@@ -169,6 +176,23 @@ class TableEncoder:
         )
 
     @property
+    def places(self) -> dict[str, list[int]]:
+        """Where the inputs of each column stand; the last is its missing indicator, if any."""
+        found = {column.name: [place] for place, column in enumerate(self.number_columns)}
+        place = len(found)
+        for date in self.date_columns:
+            found[date.name] = list(range(place, place + date.inputs))
+            place += date.inputs
+        for column in (*self.number_columns, *self.date_columns):
+            if column.indicator:
+                found[column.name].append(place)
+                place += 1
+        for category in self.category_columns:
+            found[category.name] = [place]
+            place += 1
+        return found
+
+    @property
     def scalable(self) -> bool:
         """Whether it makes a difference how numbers are scaled."""
         return any(not column.two_valued for column in self.number_columns)
@@ -180,16 +204,18 @@ class TableEncoder:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """One sentence for each column that is left out, has far values, or is much pooled."""
-        left_out = (f"column '{c.name}' is left out: {c.reason}" for c in self.dropped)
+        """Sentences about columns that are left out, cells that are not read, pooled categories."""
+        unwanted = [c for c in self.dropped if c.reason != AS_ASKED]
+        left_out = (f"column '{c.name}' is left out: {c.reason}" for c in unwanted)
         pooled = (
             f"column '{c.name}' has {c.rare:,} rare categories ({100 * c.rare_share:.0f} % of its "
             "values) that share one embedding"
             for c in self.category_columns
             if c.rare_share > _MUCH
         )
-        far = (c.warning for c in self.number_columns if c.warning)
-        return (*left_out, *far, *pooled)
+        cells = (text for c in self.number_columns for text in c.warnings)
+        dates = (c.warning for c in self.date_columns if c.warning)
+        return (*left_out, *cells, *dates, *pooled)
 
     def describe(self) -> list[ColumnRow]:
         """Returns what was decided about each column, in the order of the inputs."""
@@ -287,7 +313,8 @@ def _three_codes_as_categories(
     columns: dict[str, pd.Series], decisions: list[Column], rules: Rules
 ) -> list[Column]:
     numbers = [column for column in decisions if isinstance(column, NumberColumn)]
-    coded = {c.name for c in numbers if is_three_codes(c, columns[c.name], rules.rows)}
+    open_ = [column for column in numbers if column.name not in rules.asked]
+    coded = {c.name for c in open_ if is_three_codes(c, columns[c.name], rules.rows)}
     if 2 * len(coded) < len(numbers):
         return decisions
     return [

@@ -11,11 +11,13 @@ import pandas as pd
 
 from meritnas.data.columns.as_numbers import typed_numbers
 from meritnas.data.columns.bound import FARTHEST
-from meritnas.data.columns.cells import check_finite, numbers_of
+from meritnas.data.columns.cells import check_finite, no_number, numbers_of
 from meritnas.data.columns.distinct import find_distinct
 from meritnas.data.columns.far_values import FarValues
+from meritnas.data.columns.measured import Written
 from meritnas.data.columns.quantiles import LEAST_SPREAD, quantile_knots
 from meritnas.data.columns.row_inputs import number_inputs, standardised
+from meritnas.data.columns.unread import unread_details, unread_warning
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class NumberColumn:
         knots: Increasing values, or none.
         heights: What each knot is mapped to.
         far: Numbers that count as missing, as fill values do; None where there are none.
+        written: How they are written where they are text with a unit, or some cells are none; None
+            for plain numbers.
     """
 
     name: str
@@ -46,10 +50,16 @@ class NumberColumn:
     knots: tuple[float, ...] = ()
     heights: tuple[float, ...] = ()
     far: FarValues | None = None
+    written: Written | None = None
 
     @classmethod
     def fit(
-        cls, name: str, numbers: np.ndarray, most_knots: int = 0, far: FarValues | None = None
+        cls,
+        name: str,
+        numbers: np.ndarray,
+        most_knots: int = 0,
+        far: FarValues | None = None,
+        written: Written | None = None,
     ) -> NumberColumn | str:
         """Looks at the numbers of the train rows, NaN for missing, none infinite.
 
@@ -59,6 +69,7 @@ class NumberColumn:
             most_knots: Most knots of the quantile map; 0 to standardise. Where there are only two
                 different values they are standardised anyway: a map could do nothing else.
             far: Which numbers count as missing.
+            written: How they are written; None for plain numbers.
 
         Returns:
             The column, or why it is left out.
@@ -82,13 +93,15 @@ class NumberColumn:
         if wide and not ((present == low) | (present == high)).all():
             knots, heights = (found.tolist() for found in quantile_knots(present, most_knots))
         mean = float(present.mean())
-        return cls(name, mean, scale, indicator, low, high, tuple(knots), tuple(heights), far)
+        map_ = tuple(knots), tuple(heights)
+        return cls(name, mean, scale, indicator, low, high, *map_, far, written)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> NumberColumn:
         """Returns the column that `to_json` gave, also of older versions."""
         lists = {key: tuple(value.get(key, ())) for key in ("knots", "heights")}
-        return cls(**{**value, **lists, "far": FarValues.from_json(value.get("far"))})
+        far, written = FarValues.from_json(value.get("far")), value.get("written")
+        return cls(**{**value, **lists, "far": far, "written": Written.from_json(written)})
 
     def to_json(self) -> dict[str, Any]:
         """Returns the column as plain JSON values; floats keep every bit."""
@@ -111,11 +124,20 @@ class NumberColumn:
         far = (
             f", {self.far.count:,} from {self.far.limit:g} on count as missing" if self.far else ""
         )
-        return f"mean {self.mean:.3g}, sd {self.scale:.3g}, {scaling}{gaps}{far}"
+        written = self.written or Written()
+        unit = f"in {written.unit}, " if written.unit else ""
+        lost = unread_details(written.unread, written.example)
+        return f"{unit}mean {self.mean:.3g}, sd {self.scale:.3g}, {scaling}{gaps}{far}{lost}"
 
     @property
-    def warning(self) -> str | None:
-        """A sentence about numbers that count as missing, if there are any."""
+    def warnings(self) -> list[str]:
+        """Sentences about cells that are no numbers, and numbers that count as missing."""
+        written = self.written or Written()
+        lost = unread_warning(self.name, written.unread, written.example, "number")
+        return [text for text in (lost, self._far_warning) if text]
+
+    @property
+    def _far_warning(self) -> str | None:
         if self.far is None:
             return None
         one = self.far.count == 1
@@ -132,14 +154,14 @@ class NumberColumn:
         Raises:
             DataError: A value is not a number, or is infinite.
         """
-        numbers = self._read(values)
+        numbers, _ = self._read(values)
         check_finite(numbers, self.name)
         limit = None if self.far is None else self.far.limit
         return number_inputs(numbers, self.mean, self.scale, self.knots, self.heights, limit)
 
     def unfamiliar(self, values: pd.Series) -> str | None:
         """Returns a sentence if the values are mostly not like those of the train rows, or far."""
-        numbers = self._read(values)
+        numbers, strange = self._read(values)
         present = numbers[~np.isnan(numbers)]
         if len(present) == 0:
             return f"column '{self.name}' has no values; all of them count as missing"
@@ -152,7 +174,8 @@ class NumberColumn:
             trained = f"the range that was trained on, {self.low:g} to {self.high:g}"
         count = int(outside.sum())
         if 2 * count <= len(present) and not by_far:
-            return None
+            lost = int((np.isnan(numbers) & values.notna().to_numpy()).sum()) if strange else 0
+            return unread_warning(self.name, lost, str([*strange, ""][0]), "number")
         end = "the nearer end of it" if self.knots else f"{FARTHEST:,.0f} sd from the mean"
         fates = ((missing, "missing"), (beyond, end))
         taken = "".join(
@@ -165,10 +188,17 @@ class NumberColumn:
             f"{taken}"
         )
 
-    def _read(self, values: pd.Series) -> np.ndarray:
+    def _read(self, values: pd.Series) -> tuple[np.ndarray, list[object]]:
+        """The numbers, NaN for missing, and the different values that are none but may be there."""
         typed = typed_numbers(values)
         if typed is not None:
-            return typed
+            return typed, []
         distinct = find_distinct(values)
-        truths = (self.low, self.high) == (0.0, 1.0)
-        return distinct.spread(numbers_of(distinct.values, self.name, truths=truths), np.nan)
+        if self.written is None:
+            truths = (self.low, self.high) == (0.0, 1.0)
+            found = numbers_of(distinct.values, self.name, truths=truths)
+            return distinct.spread(found, np.nan), []
+        numbers, others = self.written.read(distinct)
+        if others and not self.written.unread:
+            raise no_number(self.name, others[0], self.written.unit)
+        return numbers, others

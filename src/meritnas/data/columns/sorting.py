@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -13,9 +14,18 @@ from meritnas.data.columns.as_numbers import as_numbers, distinct_numbers
 from meritnas.data.columns.category_column import CategoryColumn
 from meritnas.data.columns.cells import check_finite
 from meritnas.data.columns.date_column import DateColumn
+from meritnas.data.columns.decimal_marks import Mark
 from meritnas.data.columns.distinct import Distinct, find_distinct
 from meritnas.data.columns.far_values import find_far_values
+from meritnas.data.columns.measured import Written, find_written
 from meritnas.data.columns.number_column import NumberColumn
+from meritnas.errors import DataError
+
+NUMERIC, CATEGORICAL, DATE, DROP = "numeric", "categorical", "date", "drop"
+"""What a user may ask a column to be taken as."""
+
+AS_ASKED = "as asked"
+"""Why a column is left out that a user does not want."""
 
 
 @dataclass(frozen=True)
@@ -37,24 +47,31 @@ class Rules:
         rows: Positions of the train rows, None for all.
         most_knots: Most knots of a number's quantile map; 0 to standardise numbers.
         most_categories: Most categories to keep in a column, None for no limit.
+        mark: The decimal mark of the file, if it told.
+        asked: Name -> what a user wants the column to be taken as, or why it is left out.
     """
 
     rows: np.ndarray | None = None
     most_knots: int = 0
     most_categories: int | None = None
+    mark: Mark | None = None
+    asked: Mapping[str, str] = field(default_factory=dict)
 
 
 def decide_column(name: str, values: pd.Series, rules: Rules) -> Column:
     """Decides how to take a column.
 
-    What kind of values they are is seen from all rows: a column is a number if every value can
-    be read as one, a date if every value can be read as one, else a category; and which numbers
-    measure nothing (see `find_far_values`). Everything else is learned from the train rows alone.
+    What kind of values they are is seen from all rows: a column is a number if its values can be
+    read as such (see `find_written` for those with units, and for cells that are none), a date if
+    they can be read as dates (see `find_dates`), else a category; and which numbers measure nothing
+    (see `find_far_values`). Everything else is learned from the train rows alone. What a user asks
+    for goes before all that.
 
     Raises:
-        DataError: The column holds infinite values.
+        DataError: The column holds infinite values, or nothing of what a user says.
     """
-    found = _decide(name, values, rules)
+    asked = rules.asked.get(name)
+    found = _decide(name, values, rules) if asked is None else _as_asked(asked, name, values, rules)
     return DroppedColumn(name, found) if isinstance(found, str) else found
 
 
@@ -86,7 +103,12 @@ def decide_unnamed(name: str, values: pd.Series, rules: Rules) -> Column:
     It does if no two values are the same, and they are whole numbers or text.
     """
     decided = decide_column(name, values, rules)
-    if isinstance(decided, DateColumn) or values.isna().any() or not values.is_unique:
+    if (
+        name in rules.asked
+        or isinstance(decided, DateColumn)
+        or values.isna().any()
+        or not values.is_unique
+    ):
         return decided
     if not types.is_numeric_dtype(values.dtype):
         return DroppedColumn(name, "row names")
@@ -110,18 +132,57 @@ def _decide(name: str, values: pd.Series, rules: Rules) -> Column | str:
 
 
 def _decide_text(name: str, values: pd.Series, distinct: Distinct, rules: Rules) -> Column | str:
-    if types.infer_dtype(distinct.values) != "boolean":
+    truths = types.infer_dtype(distinct.values) == "boolean"
+    if not truths:
         numbers = distinct_numbers(distinct)[0]
         if numbers is not None:
             return _number(name, numbers, rules)
     dates = find_dates(values, distinct)
+    if isinstance(dates, Dates) and not dates.unread:
+        return DateColumn.fit(name, dates, rules.rows)
+    written = None if truths else find_written(distinct, rules.mark)
+    if written is not None:
+        return _number(name, written.read(distinct)[0], rules, written)
     if isinstance(dates, Dates):
         return DateColumn.fit(name, dates, rules.rows)
     found = CategoryColumn.fit(name, distinct, rules.rows, rules.most_categories)
     return f"{found}; {dates}" if isinstance(found, str) and dates else found
 
 
-def _number(name: str, numbers: np.ndarray, rules: Rules) -> NumberColumn | str:
+def _as_asked(asked: str, name: str, values: pd.Series, rules: Rules) -> Column | str:
+    """Takes a column as a user says, whatever its values are."""
+    if asked == NUMERIC:
+        return _asked_number(name, values, rules)
+    if asked == DATE:
+        dates = find_dates(values, asked=True)
+        if not isinstance(dates, Dates):
+            raise DataError(f"column '{name}' cannot be taken as a date: {dates or _none(values)}")
+        return DateColumn.fit(name, dates, rules.rows)
+    if asked == CATEGORICAL:
+        distinct, most = find_distinct(values), rules.most_categories
+        return CategoryColumn.fit(name, distinct, rules.rows, most, asked=True)
+    return AS_ASKED if asked == DROP else asked
+
+
+def _asked_number(name: str, values: pd.Series, rules: Rules) -> NumberColumn | str:
+    numbers = as_numbers(values)[0]
+    if numbers is not None:
+        return _number(name, numbers, rules)
+    distinct = find_distinct(values)
+    written = find_written(distinct, rules.mark, asked=True)
+    if written is None:
+        raise DataError(f"column '{name}' cannot be taken as numbers: {_none(values)}")
+    return _number(name, written.read(distinct)[0], rules, written)
+
+
+def _none(values: pd.Series) -> str:
+    some = find_distinct(values).values[:1]
+    return f"it holds values such as {some[0]!r}" if some else "it has no values"
+
+
+def _number(
+    name: str, numbers: np.ndarray, rules: Rules, written: Written | None = None
+) -> NumberColumn | str:
     check_finite(numbers, name)
     train = numbers if rules.rows is None else numbers[rules.rows]
-    return NumberColumn.fit(name, train, rules.most_knots, find_far_values(numbers))
+    return NumberColumn.fit(name, train, rules.most_knots, find_far_values(numbers), written)
