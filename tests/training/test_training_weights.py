@@ -17,6 +17,7 @@ from meritnas import DataError, UsageError, tabular_space
 from meritnas.data.bundle import Part
 from meritnas.data.stream import BatchStream
 from meritnas.data.tables.bundle import encode_table, outline_table
+from meritnas.data.tables.reading import TableReading
 from meritnas.data.tables.source import load_source
 from meritnas.data.task import Task
 from meritnas.settings.recipe import TrainRecipe
@@ -145,7 +146,7 @@ def imbalanced(rows: int = 600) -> pd.DataFrame:
 
 def test_balanced_classes_weigh_alike_in_every_part() -> None:
     source = load_source(imbalanced(), "y")
-    outline = outline_table(source, 0, class_weight="balanced")
+    outline = outline_table(source, 0, TableReading(class_weight="balanced"))
     bundle = encode_table(source, outline)
     for rows in (bundle.train, bundle.valid, bundle.test):
         assert rows.weights is not None

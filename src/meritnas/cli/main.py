@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from meritnas.cli.chosen import Chosen, find_chosen, words_to_complete
-from meritnas.cli.commands.columns import columns
+from meritnas.cli.commands.columns import make_columns
 from meritnas.cli.commands.compare import make_compare
 from meritnas.cli.commands.explain import explain
 from meritnas.cli.commands.export import export
@@ -101,7 +101,7 @@ def make_app(chosen: Chosen | None = None, begun: float | None = None) -> typer.
     app.command()(make_search(named, owned, begun))
     app.command()(make_retrain(named, owned))
     app.command()(predict)
-    app.command()(columns)
+    app.command()(make_columns())
     app.command()(explain)
     app.command()(make_compare(named, owned))
     app.command()(export)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -117,8 +118,9 @@ def reader(setting: Setting) -> Callable[[Any], Any] | None:
 
 
 def _parse_items(text: str, kind: Any) -> tuple[Any, ...]:
-    """A list of a strategy or a space of a user's own: numbers or texts, at commas."""
-    items = [part.strip() for part in text.split(",")]
+    """Numbers or texts, at commas; what holds a comma itself stands in double quotes."""
+    rows = list(csv.reader([text], skipinitialspace=True))
+    items = [part.strip() for part in (rows[0] if rows else [""])]
     return tuple(float(part) if kind is float else part for part in items)
 
 

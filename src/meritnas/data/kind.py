@@ -227,6 +227,11 @@ class DataKind(Protocol):
         """
         ...
 
+    def remarks(self, source: Any, outline: Outline, encoder: Any, reading: Any) -> tuple[str, ...]:
+        """What a user should know about the data once they are encoded, a sentence each."""
+        del source, outline, encoder, reading
+        return ()
+
     def encoder_from_json(self, found: dict[str, Any]) -> Encoder:
         """The inverse of the encoder's `to_json`."""
         ...

@@ -11,6 +11,8 @@ from meritnas.errors import DataError
 _LEAST_ROWS = 10
 _PARTS = 3
 _LEAST_ROWS_TO_TEST = 30
+_WAYS = 32
+"""Random ways to share out groups, of which one is taken."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,104 @@ def split_few(n: int, labels: np.ndarray | None, seed: int, valid: float, test: 
             part.append(piece)
     train, held, tested = (np.sort(np.concatenate(part)) for part in parts)
     return Split(train, held if len(held) or valid == 0 else train, tested)
+
+
+def split_by_time(times: np.ndarray, valid: float = 0.2, test: float = 0.2) -> Split:
+    """Splits rows by their time: the latest are for testing, those before them for validation.
+
+    Rows of the same time are in the same part, those without a time in the training part.
+
+    Args:
+        times: Of each row [n], NaN for missing.
+        valid: Share of the validation rows.
+        test: Share of the test rows.
+
+    Raises:
+        DataError: There are fewer than three different times.
+    """
+    known = np.flatnonzero(~np.isnan(times))
+    different, counts = np.unique(times[known], return_counts=True)
+    if len(different) < _PARTS:
+        raise DataError(
+            f"{len(different)} different times are too few to split by; give at least {_PARTS}, or "
+            "split at random"
+        )
+    after = np.cumsum(counts[::-1])[::-1]  # rows at each time or later
+    last = _nearest(after, test * len(known), 2, len(different))
+    middle = _nearest(after, (test + valid) * len(known), 1, last)
+    of_row = np.full(len(times), -np.inf)
+    of_row[known] = times[known]
+    in_test = of_row >= different[last]
+    in_valid = (of_row >= different[middle]) & ~in_test
+    return Split(*(np.flatnonzero(part) for part in (~in_test & ~in_valid, in_valid, in_test)))
+
+
+def _nearest(after: np.ndarray, wanted: float, first: int, end: int) -> int:
+    """Where to cut so that about so many rows come after, from `first` to before `end`."""
+    return first + int(np.argmin(np.abs(after[first:end] - wanted)))
+
+
+def split_by_group(
+    groups: np.ndarray,
+    labels: np.ndarray | None,
+    seed: int,
+    valid: float = 0.2,
+    test: float = 0.2,
+) -> Split:
+    """Splits rows so that all of a group are in one part.
+
+    Of some random ways, the one is taken whose parts have about the wanted sizes and the classes
+    in about the same shares.
+
+    Args:
+        groups: Number of each row's group [n], -1 for a row of none.
+        labels: Class of each row [n], None for no classes.
+        seed: Seed of the random ways.
+        valid: Share of the validation rows.
+        test: Share of the test rows.
+
+    Raises:
+        DataError: There are fewer than three groups.
+    """
+    n = len(groups)
+    alone = groups < 0
+    own = np.where(alone, groups.max(initial=0) + 1 + np.arange(n), groups)
+    _, codes = np.unique(own, return_inverse=True)
+    sizes = np.bincount(codes)
+    if len(sizes) < _PARTS:
+        raise DataError(
+            f"{len(sizes)} groups are too few to split by; give at least {_PARTS}, or split at "
+            "random"
+        )
+    classes = np.zeros(n, int) if labels is None else np.unique(labels, return_inverse=True)[1]
+    wanted = np.array([1.0 - valid - test, valid, test])
+    generator = np.random.default_rng(seed)
+    ways = [_deal(sizes, wanted, generator) for _ in range(_WAYS)]
+    best = min(ways, key=lambda parts: _unevenness(parts[codes], classes, wanted))[codes]
+    return Split(*(np.flatnonzero(best == part) for part in range(_PARTS)))
+
+
+def _deal(sizes: np.ndarray, wanted: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """A part for each group [groups]: in random order, each to the part that lacks most rows."""
+    parts, lacking = np.zeros(len(sizes), int), wanted * sizes.sum()
+    order = generator.permutation(len(sizes))
+    # So that no part stays empty, whatever the sizes.
+    for place, group in enumerate(order):
+        part = place if place < _PARTS else int(np.argmax(lacking))
+        parts[group] = part
+        lacking[part] -= sizes[group]
+    return parts
+
+
+def _unevenness(parts: np.ndarray, classes: np.ndarray, wanted: np.ndarray) -> float:
+    """How far parts [n] are from the wanted sizes, and classes from equal shares in them."""
+    counts = np.zeros((_PARTS, classes.max() + 1))
+    np.add.at(counts, (parts, classes), 1)
+    rows = counts.sum(axis=1, keepdims=True)
+    shares = counts / rows
+    absent = float(np.count_nonzero(counts[0] == 0))  # nothing can be learned about these
+    uneven = np.abs(shares - counts.sum(axis=0) / counts.sum()).sum()
+    return absent + float(uneven + np.abs(rows[:, 0] / rows.sum() - wanted).sum())
 
 
 def _is_rare(labels: np.ndarray, rows: np.ndarray) -> bool:

@@ -132,8 +132,9 @@ class SearchEstimator(BaseEstimator):
     def _reading(self) -> Any:
         """How the data is read; complains about what is decided elsewhere."""
         reading = checked_reading(self.reading, self._kind)
+        usual = self._kind.reading()
         for name in self._decided:
-            if getattr(reading, name) is not None:
+            if getattr(reading, name) != getattr(usual, name):
                 raise UsageError(
                     f"{type(self).__name__} has a say in {name} itself; leave it out of reading"
                 )

@@ -43,7 +43,7 @@ class _NAS(SearchEstimator):
     """What both estimators for tables share."""
 
     _data: ClassVar[str] = "table"
-    _decided: ClassVar[tuple[str, ...]] = ("task", "class_weight")
+    _decided: ClassVar[tuple[str, ...]] = ("task", "class_weight", "split", "drop_missing_target")
 
     max_size_kb: float | None = None
     max_latency_ms: float | None = None

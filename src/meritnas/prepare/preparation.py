@@ -78,7 +78,7 @@ def prepare(
         family,
         encoding,
         kind.facts(source, outline, settings.reading),
-        (*source.notes, *outline.notes),
+        _notes(settings, kind, source, outline, bundle),
     )
 
 
@@ -112,8 +112,16 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: Any) -> Prepa
     if "latency" in settings.limits:
         family = family.with_latency(store.decode("latency.json", terms_from_json))
     facts = kind.facts(source, outline, settings.reading)
-    notes = (*source.notes, *outline.notes)
+    notes = _notes(settings, kind, source, outline, bundle)
     return Preparation(kind, source.name, bundle, family, encoding, facts, notes)
+
+
+def _notes(
+    settings: SearchSettings, kind: DataKind, source: Source, outline: Outline, bundle: Bundle[Any]
+) -> tuple[str, ...]:
+    """What a user should know about the data and the target."""
+    remarks = kind.remarks(source, outline, bundle.encoder, settings.reading)
+    return (*source.notes, *outline.notes, *remarks)
 
 
 class _Kept(dict[str, Any]):

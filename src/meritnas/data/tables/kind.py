@@ -17,11 +17,17 @@ if TYPE_CHECKING:
 
     from meritnas.data.bundle import Bundle, Outline
     from meritnas.data.columns.encoder import ColumnRow, TableEncoder
+    from meritnas.data.split import Split
     from meritnas.data.tables.source import Source
     from meritnas.data.task import Task
 
 _LEAST_ROWS_TO_TRY = 100
 """Smaller tables cannot tell which scaling is better."""
+
+
+def trial_is_worth(split: Split) -> bool:
+    """Whether there are enough rows to try two scalings on."""
+    return len(split.train) >= _LEAST_ROWS_TO_TRY
 
 
 class TableKind(DataKind):
@@ -51,7 +57,14 @@ class TableKind(DataKind):
         """A bundled name, a file, or a frame."""
         from meritnas.data.tables.source import load_source
 
-        return load_source(data, target, reading.skip_bad_rows, reading.max_unpacked_mb)
+        return load_source(
+            data,
+            target,
+            reading.skip_bad_rows,
+            reading.max_unpacked_mb,
+            drop_missing_target=reading.drop_missing_target,
+            task=reading.task,
+        )
 
     def load_again(
         self, data: Any, kept: Mapping[str, Any], run: str, reading: TableReading
@@ -63,7 +76,14 @@ class TableKind(DataKind):
 
         if not isinstance(data, str | pd.DataFrame):
             raise UsageError(f"run {run} was made on a table, not on images; give that")
-        return load_source(data, kept["target"], kept["skip_bad_rows"], reading.max_unpacked_mb)
+        return load_source(
+            data,
+            kept["target"],
+            kept["skip_bad_rows"],
+            reading.max_unpacked_mb,
+            drop_missing_target=reading.drop_missing_target,
+            task=reading.task,
+        )
 
     def remembered(self, source: Source, reading: TableReading | None) -> dict[str, Any]:
         """The target, and whether bad rows were skipped."""
@@ -74,7 +94,7 @@ class TableKind(DataKind):
         """The task, and a split that has all classes in every part."""
         from meritnas.data.tables.bundle import outline_table
 
-        return outline_table(source, seed, reading.task, reading.class_weight)
+        return outline_table(source, seed, reading)
 
     def facts(self, source: Source, outline: Outline, reading: TableReading) -> Facts:
         """Training rows, and columns without the target."""
@@ -85,8 +105,7 @@ class TableKind(DataKind):
         """Both scalings, unless one was asked for or the table is too small to tell."""
         if reading.scaling != "auto":
             return (reading.scaling,)
-        enough = len(outline.split.train) >= _LEAST_ROWS_TO_TRY
-        return ("standard", "quantile") if enough else ("standard",)
+        return ("standard", "quantile") if trial_is_worth(outline.split) else ("standard",)
 
     def encode(
         self,
@@ -101,8 +120,18 @@ class TableKind(DataKind):
         """Numbers scaled, categories as codes."""
         from meritnas.data.tables.bundle import encode_table
 
-        del reading, batch_size
-        return encode_table(source, outline, encoding, most_codes)
+        del batch_size
+        return encode_table(source, outline, encoding, most_codes, reading)
+
+    def remarks(
+        self, source: Source, outline: Outline, encoder: TableEncoder, reading: TableReading
+    ) -> tuple[str, ...]:
+        """Dates beside a random split, likely identifiers and leaks."""
+        from meritnas.data.tables.remarks import remarks_on
+
+        target = source.frame[source.target]
+        codes = outline.task.codes(target)
+        return remarks_on(source, encoder, outline.task, outline.split, codes, reading)
 
     def encoder_from_json(self, found: dict[str, Any]) -> TableEncoder:
         """The columns as they were decided on."""
@@ -126,13 +155,14 @@ class TableKind(DataKind):
 
         from meritnas.data.bundled import BUNDLED, load_bundled
         from meritnas.data.files.table import read_table
+        from meritnas.data.tables.target_numbers import known_answers
 
         if file in BUNDLED:
             frame = load_bundled(file)[0]
         else:
             path = given_path(file)
             frame = read_table(path, decimal=encoder.decimal, max_unpacked_mb=max_unpacked_mb)
-        truth = frame[task.target] if task.target in frame.columns else None
+        truth = known_answers(frame, task)
         counted = f"rows with known '{task.target}'"
         return NewRows(frame, None, truth, encoder.unfamiliar(frame), counted)
 
