@@ -128,3 +128,42 @@ def test_another_network_of_the_trade_off_curve(meritnas: Command) -> None:
     assert wrong.code == 2
     assert "no network 2-9" in wrong.err
     assert small in wrong.err
+
+
+def test_columns_are_kept_as_they_are_written(meritnas: Command, trained: Path) -> None:
+    frame = table(30, seed=1).drop(columns="churn")
+    frame.insert(0, "id", [f"{row:04d}" for row in range(30)])
+    frame.assign(note="NA").to_csv("new.csv", index=False)
+    outcome = meritnas("predict", trained, "new.csv", "--keep", "id,note", "--keep", "city")
+    found = pd.read_csv(io.StringIO(outcome.out), dtype=str, na_filter=False)
+    assert list(found.columns)[:4] == ["id", "note", "city", "predicted_churn"]
+    assert found["id"].tolist() == frame["id"].tolist()
+    assert set(found["note"]) == {"NA"}
+    plain = answers(meritnas("predict", trained, "new.csv"))
+    assert found["predicted_churn"].tolist() == plain["predicted_churn"].tolist()
+    rows = json.loads(meritnas("predict", trained, "new.csv", "--keep", "id", "--json").out)
+    assert rows["predictions"][3]["id"] == "0003"
+    bad = meritnas("predict", trained, "new.csv", "--keep", "idd")
+    assert (bad.code, bad.out) == (2, "")
+    assert "no column 'idd' to keep in new.csv; did you mean 'id'?" in bad.err
+    frame.assign(predicted_churn=1).to_csv("again.csv", index=False)
+    bad = meritnas("predict", trained, "again.csv", "--keep", "predicted_churn")
+    assert (bad.code, "is called predicted_churn already" in bad.err) == (2, True)
+
+
+def test_rows_that_were_trained_on_are_told(meritnas: Command, trained: Path) -> None:
+    new = table(30, seed=1)
+    new.to_csv("new.csv", index=False)
+    outcome = meritnas("predict", trained, "new.csv", "--json")
+    assert json.loads(outcome.out)["trained_on"] == 0
+    assert "trained on" not in outcome.err
+    old = table()
+    pd.concat([new, old]).sample(frac=1, random_state=0).to_csv("both.csv", sep=";", index=False)
+    outcome = meritnas("predict", trained, "both.csv", "--json")
+    found = json.loads(outcome.out)
+    assert found["trained_on"] == round(0.8 * len(old))  # all but the test rows
+    assert f"note: {found['trained_on']} of the {30 + len(old)} rows that are scored" in outcome.err
+    old.assign(churn=old["churn"].map({"yes": "no", "no": "yes"})).to_csv("o.csv", index=False)
+    assert json.loads(meritnas("predict", trained, "o.csv", "--json").out)["trained_on"] == 0
+    (trained / "rows.safetensors").unlink()  # as runs of earlier versions
+    assert "trained_on" not in json.loads(meritnas("predict", trained, "both.csv", "--json").out)

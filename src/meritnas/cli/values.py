@@ -118,10 +118,14 @@ def reader(setting: Setting) -> Callable[[Any], Any] | None:
 
 
 def _parse_items(text: str, kind: Any) -> tuple[Any, ...]:
-    """Numbers or texts, at commas; what holds a comma itself stands in double quotes."""
+    """A list of a strategy, a space or a reading: numbers or texts, at commas."""
+    return tuple(float(part) if kind is float else part for part in parse_names(text))
+
+
+def parse_names(text: str) -> list[str]:
+    """Texts at commas; what holds a comma itself stands in double quotes."""
     rows = list(csv.reader([text], skipinitialspace=True))
-    items = [part.strip() for part in (rows[0] if rows else [""])]
-    return tuple(float(part) if kind is float else part for part in items)
+    return [part.strip() for part in (rows[0] if rows else [""])]
 
 
 def read_given(setting: Setting, given: Any) -> Any:

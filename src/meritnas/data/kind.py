@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from meritnas.errors import UsageError
 from meritnas.settings.reading import MAX_UNPACKED_MB
 
 if TYPE_CHECKING:
@@ -252,6 +253,23 @@ class DataKind(Protocol):
         Empty where the encoder needs code of a user's own.
         """
         ...
+
+    def as_written(
+        self, file: str, new: NewRows, columns: Sequence[str], max_unpacked_mb: int
+    ) -> pd.DataFrame:
+        """Columns of a new file, every cell as it is written there.
+
+        Args:
+            file: it.
+            new: as `read_new` read it.
+            columns: by name.
+            max_unpacked_mb: how many megabytes the file may unpack to.
+        """
+        del file, new, max_unpacked_mb
+        raise UsageError(
+            f"columns to keep ({', '.join(columns)}) are for tables, and {self.this}; leave them "
+            "out"
+        )
 
     def columns(self, encoder: Any) -> list[ColumnRow]:
         """What was made of each column; nothing where data have none."""

@@ -9,8 +9,10 @@ import pandas as pd
 from torch import Tensor
 
 from meritnas.data.answers import unanswered
+from meritnas.data.row_digests import KnownRows
 from meritnas.data.task import Task
 from meritnas.errors import DataError
+from meritnas.prepare.known_rows import digests_of
 from meritnas.training.metrics import score
 
 _LEAST_ROWS = 2
@@ -25,21 +27,34 @@ class KnownScores:
         rows: how many were scored.
         unknown: how many have no known answer.
         why_not: why there are no scores, or an empty text.
+        trained_on: how many of the rows that were scored are the same as rows that the network was
+            trained on or chosen by; None where the run does not say.
+        about: whether that is an estimate.
     """
 
     scores: dict[str, float]
     rows: int
     unknown: int
     why_not: str = ""
+    trained_on: int | None = None
+    about: bool = False
 
 
-def score_known(task: Task, outputs: Tensor, truth: pd.Series | pd.DataFrame) -> KnownScores:
+def score_known(
+    task: Task,
+    outputs: Tensor,
+    truth: pd.Series | pd.DataFrame,
+    inputs: Tensor | None = None,
+    known: KnownRows | None = None,
+) -> KnownScores:
     """Scores the rows that have a known answer, and one of the network.
 
     Args:
         task: what is predicted.
         outputs: what the network said [n, outputs].
         truth: the answers [n], missing where they are not known; of several labels [n, labels].
+        inputs: what it read [n, width].
+        known: the rows that it was trained on or chosen by, if the run says.
     """
     if len(truth) != len(outputs):
         why = (
@@ -54,7 +69,11 @@ def score_known(task: Task, outputs: Tensor, truth: pd.Series | pd.DataFrame) ->
         why = f"{len(rows)} rows with an answer and a known '{task.target}' are too few"
         return KnownScores({}, 0, unknown, why)
     try:
-        found = score(task, outputs[rows], task.encode(truth.iloc[rows]))
+        answers = task.encode(truth.iloc[rows])
+        found = score(task, outputs[rows], answers)
     except DataError as error:
         return KnownScores({}, 0, unknown, str(error))
-    return KnownScores(found, len(rows), unknown)
+    if known is None or inputs is None:
+        return KnownScores(found, len(rows), unknown)
+    trained_on = min(len(rows), known.among(digests_of(inputs[rows], answers)))
+    return KnownScores(found, len(rows), unknown, "", trained_on, known.share < 1)

@@ -50,7 +50,15 @@ class Predictor:
 
     def outputs(self, data: NewData) -> torch.Tensor:
         """What the network says, [n, outputs]."""
-        return outputs_of(self.module, kind_of(self.encoder).new_inputs(self.encoder, data))
+        return self.said(self.inputs(data))
+
+    def inputs(self, data: NewData) -> torch.Tensor:
+        """The data as the network reads them, [n, ...]."""
+        return kind_of(self.encoder).new_inputs(self.encoder, data)
+
+    def said(self, inputs: torch.Tensor) -> torch.Tensor:
+        """What the network says about `inputs`, [n, outputs]."""
+        return outputs_of(self.module, inputs)
 
     def predict(self, data: NewData) -> np.ndarray:
         """Labels, or numbers on the target's own scale, [n].

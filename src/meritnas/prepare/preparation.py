@@ -15,6 +15,7 @@ from meritnas.families.latency import terms_from_json, terms_to_json
 from meritnas.prepare.config import kind_of_run
 from meritnas.prepare.encoding import Encoding, choose_encoding, encode
 from meritnas.prepare.family import check_identity
+from meritnas.prepare.known_rows import write_known_rows
 from meritnas.prepare.memory import check_weights
 from meritnas.prepare.preprocessing import read_preprocessing
 from meritnas.settings.preset import Facts
@@ -59,6 +60,7 @@ class Preparation:
                 "scaling": {"chosen": self.encoding.name, "losses": dict(self.encoding.losses)},
             },
         )
+        write_known_rows(store, self.bundle)
 
 
 def prepare(

@@ -15,6 +15,7 @@ from meritnas.cli.exit_codes import UNANSWERED, plain_outcome
 from meritnas.cli.help_text import help_text, switch
 from meritnas.cli.messages import say, say_error
 from meritnas.cli.trusted import Trust, trusted
+from meritnas.cli.values import parse_names
 from meritnas.errors import UsageError
 from meritnas.report.names import metric_name
 from meritnas.report.numbers import score_text
@@ -64,6 +65,14 @@ def predict(
         str | None,
         typer.Option(metavar="TEXT", help="Another network of the run's trade-off curve."),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN,COLUMN",
+            help="Columns of a table to repeat beside the answers, as they are written there.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help=help_text("A CSV file.", "standard output")),
@@ -92,10 +101,13 @@ def predict(
         asked = {"prompt": prompt, "words": words, "temperature": temperature, "seed": seed}
         given = {name: value for name, value in asked.items() if value is not None}
         if predictor.task.kind == "language":
+            if keep:
+                raise UsageError("--keep is for tables, and this run was made on a text")
             _write_on(run, predictor, file, given, out, force=force, as_json=as_json)
         else:
             _answer(
                 *(run, predictor, file, given, out),
+                keep=_names(keep or []),
                 force=force,
                 max_unpacked_mb=max_unpacked_mb,
                 quiet=quiet,
@@ -110,6 +122,7 @@ def _answer(
     given: dict[str, Any],
     out: Path | None,
     *,
+    keep: Sequence[str],
     force: bool,
     max_unpacked_mb: int,
     quiet: bool,
@@ -120,6 +133,8 @@ def _answer(
     from meritnas.data.kinds import kind_of
     from meritnas.prediction.answered import unanswered_text
     from meritnas.prediction.known_answers import score_known
+    from meritnas.prepare.known_rows import read_known_rows
+    from meritnas.store.run_store import RunStore
 
     if file is None or given:
         raise UsageError(
@@ -127,10 +142,16 @@ def _answer(
             "--prompt, --words, --temperature and --seed"
         )
     encoder, task = predictor.encoder, predictor.task
-    new = kind_of(encoder).read_new(file, encoder, task, max_unpacked_mb)
-    outputs = predictor.outputs(new.data)
-    answers = _named(predictor.answers(outputs), new.names)
-    known = None if new.truth is None else score_known(predictor.task, outputs, new.truth)
+    kind = kind_of(encoder)
+    new = kind.read_new(file, encoder, task, max_unpacked_mb)
+    kept = kind.as_written(file, new, keep, max_unpacked_mb) if keep else None
+    inputs = predictor.inputs(new.data)
+    outputs = predictor.said(inputs)
+    answers = _beside(kept, _named(predictor.answers(outputs), new.names))
+    known = None
+    if new.truth is not None:
+        rows = read_known_rows(RunStore.open(run))
+        known = score_known(predictor.task, outputs, new.truth, inputs, rows)
     if not quiet:
         for text in new.notes:
             say(f"note: {text}")
@@ -173,6 +194,23 @@ def _write_on(
         _write_out(text + "\n")
 
 
+def _names(given: Sequence[str]) -> list[str]:
+    """Columns by name, each once, as they are listed after one flag or several."""
+    return list(dict.fromkeys(name for text in given for name in parse_names(text)))
+
+
+def _beside(kept: pd.DataFrame | None, answers: pd.DataFrame) -> pd.DataFrame:
+    """The answers, with columns of the table before them."""
+    if kept is None:
+        return answers
+    both = [name for name in kept.columns if name in answers.columns]
+    if both:
+        raise UsageError(f"a column of answers is called {both[0]} already; leave it out of --keep")
+    import pandas as pd
+
+    return pd.concat([kept.reset_index(drop=True), answers], axis=1)
+
+
 def _named(answers: pd.DataFrame, names: list[str] | None) -> pd.DataFrame:
     """The answers, with the pictures' file names before them."""
     if names is not None:
@@ -194,6 +232,12 @@ def _say_scores(known: KnownScores, new: NewRows, target: str) -> None:
         one = known.unknown == 1
         rows = f"{known.unknown:,} {'row has' if one else 'rows have'}"
         say(f"note: {rows} no '{target}' and {'is' if one else 'are'} in no score")
+    if known.trained_on:
+        about = "about " if known.about else ""
+        say(
+            f"note: {about}{known.trained_on:,} of the {known.rows:,} rows that are scored are the "
+            "same as rows that the network was trained on or chosen by; on new rows expect worse"
+        )
 
 
 def _object(
@@ -207,6 +251,8 @@ def _object(
     found["scores"] = {} if known is None else known.scores
     if known is not None:
         found |= {"scored": known.rows, "without_target": known.unknown}
+        if known.trained_on is not None:
+            found["trained_on"] = known.trained_on
     if out is not None:
         return {**found, "out": str(out)}
     return {**found, "predictions": json.loads(answers.to_json(orient="records"))}

@@ -25,6 +25,7 @@ def read_table(
     skip_bad_rows: bool = False,
     decimal: Mark | None = None,
     max_unpacked_mb: int = MAX_UNPACKED_MB,
+    as_written: bool = False,
 ) -> pd.DataFrame:
     """Reads a table from a text file (any separator, optionally gzipped) or a parquet file.
 
@@ -38,6 +39,7 @@ def read_table(
         decimal: The decimal mark of numbers where the file itself does not tell (1,234 or 1.234);
             which one was found is in `frame.attrs["decimal"]`.
         max_unpacked_mb: How many megabytes the file may unpack to.
+        as_written: Whether cells of a text file stay the text that they are.
 
     Raises:
         DataError: The file does not exist, is not a table, has no rows, or unpacks to too much.
@@ -55,6 +57,7 @@ def read_table(
             skip_bad_rows=skip_bad_rows,
             decimal=decimal,
             max_unpacked_mb=max_unpacked_mb,
+            as_written=as_written,
         )
     else:
         raise DataError(

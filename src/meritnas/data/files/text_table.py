@@ -26,7 +26,12 @@ _CELL = 8
 
 
 def read_text_table(
-    path: Path, *, skip_bad_rows: bool, decimal: Mark | None, max_unpacked_mb: int
+    path: Path,
+    *,
+    skip_bad_rows: bool,
+    decimal: Mark | None,
+    max_unpacked_mb: int,
+    as_written: bool = False,
 ) -> pd.DataFrame:
     """Reads a text file with a header, whatever separates its fields.
 
@@ -35,6 +40,7 @@ def read_text_table(
         skip_bad_rows: Whether rows with too many fields are left out.
         decimal: The decimal mark where the file does not tell.
         max_unpacked_mb: How many megabytes the file may unpack to.
+        as_written: Whether all cells stay the text that they are.
 
     Returns:
         The table; `attrs` has "decimal", the decimal mark found, and "skipped_rows".
@@ -56,17 +62,19 @@ def read_text_table(
     if len(head) < 2:
         raise DataError(f"{path} has a header but no rows; a table needs data under its header")
     _check_cells(content, len(head[0]), path, max_unpacked_mb)
-    parser = _Parser(path, content, separator, head[0])
+    parser = _Parser(path, content, separator, head[0], as_written)
     # The parser takes a wider first row for one with row names, so this row is checked here.
     frame = parser.read() if len(head[1]) <= len(head[0]) else None
     skipped = 0
     if frame is None:
         mended = mend_wide_rows(content, separator, path, skip_bad_rows=skip_bad_rows)
         skipped = mended.skipped
-        parser = _Parser(path, mended.content, ",", mended.header)
+        parser = _Parser(path, mended.content, ",", mended.header, as_written)
         frame = parser.read()
         if frame is None:
             raise DataError(f"{path} is not a well-formed table; check its quotes")
+    if as_written:
+        return frame
     frame = tidy_table(frame)
     mark = read_written_numbers(frame, parser.read_as_text, separator, decimal)
     frame.attrs.update(decimal=mark, skipped_rows=skipped)
@@ -94,6 +102,7 @@ class _Parser:
     content: bytes
     separator: str | None
     header: list[str]
+    as_written: bool = False
 
     def read(self) -> pd.DataFrame | None:
         """Returns the table, None if a row has more fields than the header."""
@@ -116,6 +125,8 @@ class _Parser:
         return self._read(usecols=places, dtype=str)
 
     def _read(self, **options: Any) -> pd.DataFrame:
+        if self.as_written:
+            options |= {"dtype": str, "na_filter": False}
         return pd.read_csv(
             io.BytesIO(self.content),
             # A table of one column: a separator that no text holds.

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from meritnas.data.files.plain_file import given_path, new_file_like
 from meritnas.data.kind import DataKind, GraphInputs, NewRows
 from meritnas.data.tables.reading import TableReading
-from meritnas.errors import UsageError
+from meritnas.errors import DataError, UsageError
 from meritnas.settings.preset import Facts
 from meritnas.settings.reading import MAX_UNPACKED_MB
+from meritnas.wording import did_you_mean, listed
 
 if TYPE_CHECKING:
+    import pandas as pd
     from torch import Tensor
 
     from meritnas.data.bundle import Bundle, Outline
@@ -165,6 +167,26 @@ class TableKind(DataKind):
         truth = known_answers(frame, task)
         counted = f"rows with known '{task.target}'"
         return NewRows(frame, None, truth, encoder.unfamiliar(frame), counted)
+
+    def as_written(
+        self, file: str, new: NewRows, columns: Sequence[str], max_unpacked_mb: int
+    ) -> pd.DataFrame:
+        """Those of a text file by reading it once more; others as they are."""
+        from meritnas.data.bundled import BUNDLED
+        from meritnas.data.files.table import read_table
+
+        frame: pd.DataFrame = new.data
+        absent = [name for name in columns if name not in frame.columns]
+        if absent:
+            close = did_you_mean(absent[0], frame.columns)
+            raise DataError(
+                f"no column '{absent[0]}' to keep in {file};{close} columns: "
+                f"{listed(frame.columns)}"
+            )
+        if file not in BUNDLED:
+            path = given_path(file)
+            frame = read_table(path, max_unpacked_mb=max_unpacked_mb, as_written=True)
+        return frame[list(columns)]
 
     def columns(self, encoder: TableEncoder) -> list[ColumnRow]:
         """Of each column, in the order of the inputs."""
