@@ -144,3 +144,54 @@ def test_a_table_is_shown_without_torch(sales: Path) -> None:
 
 def test_a_run_is_shown_without_torch(trained: Path) -> None:
     assert "churn" in without_torch("columns", trained)
+
+
+def messy() -> pd.DataFrame:
+    frame = table(120)
+    frame["height"] = [f"{value:.1f} cm" for value in frame["height"]]
+    frame["income"] = frame["income"].map("${:,.2f}".format)
+    frame.loc[[3, 9], "income"] = ["tall", "unknown"]
+    frame["day"] = pd.date_range("2024-01-01", periods=120).strftime("%d.%m.%Y")
+    frame["customer_id"] = range(1000, 1120)
+    return frame
+
+
+def test_columns_takes_the_flags_of_a_search_and_shows_what_it_does(meritnas: Command) -> None:
+    messy().to_csv("messy.csv", index=False)
+    how = ("--target", "churn", "--split", "time=day", "--drop", "customer_id")
+    shown = json.loads(meritnas("columns", "messy.csv", *how, "--json").out)
+    run = meritnas(
+        *("search", "messy.csv", *how, "--scaling", "standard", "--epochs", "2", "--json"),
+        *("--retrain-epochs", "2", "--retrain-seeds", "1", "--finalists", "1", "--out", "run"),
+    )
+    assert run.code == 0
+    decided = json.loads(meritnas("columns", "run", "--json").out)["columns"]
+    assert sorted(map(str, shown["columns"])) == sorted(map(str, decided))
+    rows = {row["column"]: row for row in decided}
+    assert rows["height"]["details"].startswith("in cm, mean 17")
+    assert "2 cells count as missing, such as 'tall'" in rows["income"]["details"]
+    assert rows["customer_id"]["taken_as"] == "left out"
+    notes = json.loads(run.out)["notes"]
+    assert [note for note in shown["notes"] if "standardised" not in note] == [
+        note for note in notes if note in shown["notes"]
+    ]
+    assert any("split by 'day': trained on the earliest 72" in note for note in notes)
+    messy().drop(columns=["churn", "customer_id"]).to_csv("new.csv", index=False)
+    answers = meritnas("predict", "run", "new.csv", "--keep", "day", "--json")
+    assert json.loads(answers.out)["predictions"][0]["day"] == "01.01.2024"
+    assert "column 'income': 2 values are no numbers" in answers.err
+
+
+def test_columns_names_what_makes_scores_better(meritnas: Command) -> None:
+    messy().assign(kept=lambda f: f["churn"].map({"no": "stays", "yes": "goes"})).to_csv("m.csv")
+    outcome = meritnas("columns", "m.csv", "--target", "churn", "--date", "day")
+    assert "column 'customer_id' has another whole number in every row" in outcome.err
+    assert "column 'day' holds dates and rows are split at random" in outcome.err
+    assert "column 'kept' alone tells 100 %" in outcome.err
+    for arguments, words in (
+        (["m.csv", "--drop", "nothing"], "no column 'nothing'"),
+        (["m.csv", "--split", "later"], "split must be random, time=COLUMN or group=COLUMN"),
+        (["m.csv", "--numeric", "city", "--target", "churn"], "'city' cannot be taken as numbers"),
+    ):
+        bad = meritnas("columns", *arguments)
+        assert (bad.code, bad.out, words in bad.err) == (2, "", True)

@@ -15,6 +15,7 @@ from scipy import stats
 
 from meritnas.api import Given, is_complete, nobody, resume, search, search_request
 from meritnas.data.files.plain_file import given_path
+from meritnas.data.metric_names import is_loss
 from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.families.own import asked_space
 from meritnas.plugins import is_own
@@ -32,7 +33,7 @@ from meritnas.store.run_store import RunStore
 from meritnas.store.whole_files import remove_stale, write_whole
 from meritnas.strategy.catalogue import strategy_spec
 
-_LESS_IS_MORE = ("perplexity", "rmse", "log_loss")
+_LESS_IS_MORE = ("perplexity",)
 _PLAN = "compare.json"
 _FIGURE = "comparison.svg"
 _RESULT = ("architecture", "params", "seconds", "seed", "strategy", "test")
@@ -300,7 +301,7 @@ def _row(summary: Mapping[str, Any], label: str, run: Path) -> dict[str, Any]:
 
 def _compared(runs: pd.DataFrame, folder: Path) -> Comparison:
     metric = str(runs["metric"].iloc[0])
-    sign = 1.0 if metric in _LESS_IS_MORE else -1.0
+    sign = 1.0 if metric in _LESS_IS_MORE or is_loss(metric) else -1.0
     scores = runs.pivot(index="seed", columns="strategy", values="score")
     ranks = (sign * scores).rank(axis=1)
     by = runs.groupby("strategy")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Protocol
@@ -42,6 +43,11 @@ class Asked(Protocol):
         """Of a number."""
         ...
 
+    @property
+    def threshold(self) -> float:
+        """The probability of the second of two classes above which it is the answer."""
+        ...
+
 
 def probabilities_of(task: Asked, outputs: Tensor) -> Tensor:
     """Turns outputs [n, outputs] into class probabilities [n, classes].
@@ -58,6 +64,11 @@ def probabilities_of(task: Asked, outputs: Tensor) -> Tensor:
     return torch.stack((outputs[:, 0].neg().sigmoid(), outputs[:, 0].sigmoid()), dim=1)
 
 
+def logit(chance: float) -> float:
+    """What a network says for a probability, which is neither 0 nor 1."""
+    return math.log(chance / (1.0 - chance))
+
+
 def labels_of(task: Asked, outputs: Tensor) -> np.ndarray:
     """Turns outputs [n, outputs] into labels [n], or into values on the original scale [n].
 
@@ -71,7 +82,7 @@ def labels_of(task: Asked, outputs: Tensor) -> np.ndarray:
         given = (plain.sigmoid() > LABEL_THRESHOLD).tolist()
         texts = [BETWEEN.join(compress(map(str, task.classes), row)) for row in given]
         return np.array(texts, dtype=object)
-    codes = plain[:, 0] > 0 if task.kind == "binary" else plain.argmax(dim=1)
+    codes = plain[:, 0] > logit(task.threshold) if task.kind == "binary" else plain.argmax(dim=1)
     text = isinstance(task.classes[0], str)
     return np.array(task.classes, dtype=object if text else None)[codes.long().numpy()]
 

@@ -101,6 +101,19 @@ class NewRows:
 
 
 @dataclass(frozen=True)
+class ColumnPreview:
+    """What a search would make of columns.
+
+    Attributes:
+        rows: what each becomes.
+        notes: what a user should know about them, a sentence each.
+    """
+
+    rows: Sequence[ColumnRow]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class GraphInputs:
     """What an exported graph reads, and what turns that into the network's own inputs.
 
@@ -275,6 +288,18 @@ class DataKind(Protocol):
         """What was made of each column; nothing where data have none."""
         del encoder
         return []
+
+    def preview(self, data: Any, target: str | None, reading: Any, seed: int) -> ColumnPreview:
+        """What a search would make of columns, without torch.
+
+        Args:
+            data: as `load` takes it.
+            target: the column to predict; None to look at all rows.
+            reading: how the data is read.
+            seed: of the split.
+        """
+        del data, target, reading, seed
+        raise UsageError(f"{self.this}, and only tables have columns")
 
     def graph_inputs(self, encoder: Any) -> GraphInputs:
         """What an exported graph reads."""

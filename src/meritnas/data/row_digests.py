@@ -22,11 +22,13 @@ def row_digests(inputs: np.ndarray, answers: np.ndarray) -> np.ndarray:
     targets = answers.reshape(len(inputs), -1).astype(np.float32)
     whole = np.concatenate([inputs.astype(np.float32, copy=False), targets], axis=1)
     bits = np.ascontiguousarray(whole + np.float32(0)).view(np.uint32)  # no two kinds of zero
-    factors = np.random.PCG64(_SEED).random_raw(bits.shape[1]) | np.uint64(1)
+    raw = np.random.PCG64(_SEED).random_raw(bits.shape[1])
+    factors = np.asarray(raw, dtype=np.uint64) | np.uint64(1)
     found = np.zeros(len(bits), dtype=np.uint64)
     with np.errstate(over="ignore"):
-        for column, factor in zip(bits.T, factors, strict=True):
-            found = _mixed(found + (column.astype(np.uint64) + np.uint64(1)) * factor)
+        for place in range(bits.shape[1]):
+            column = bits[:, place].astype(np.uint64) + np.uint64(1)
+            found = _mixed(found + column * factors[place])
     return found
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from meritnas.data.answers import labels_of, probabilities_of
+from meritnas.data.answers import labels_of, logit, probabilities_of
 from meritnas.data.labels import (
     Label,
     check_target_numbers,
@@ -17,6 +17,7 @@ from meritnas.data.labels import (
     is_classification,
     target_numbers,
 )
+from meritnas.data.metric_names import OF_CLASSES, OF_NUMBERS, check_metric, is_of_classes
 from meritnas.data.multilabel import (
     check_labels,
     label_frame,
@@ -24,7 +25,7 @@ from meritnas.data.multilabel import (
     split_labels,
     weighted_f1,
 )
-from meritnas.errors import DataError
+from meritnas.errors import DataError, UsageError
 from meritnas.wording import listed
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ class Task:
         mean: Mean of a regression target over the train rows, else 0.
         scale: Standard deviation of a regression target over the train rows, else 1.
         words: How many words there are in a language, else 0.
+        metric: What finalists are chosen by, one of `metric_names`; empty for the loss.
+        positive: The one of two classes that f1 and average precision are about: the rarer one.
+        threshold: The probability of the second of two classes above which it is the answer. It
+            belongs to the weights of a network, and is kept with them.
     """
 
     kind: Literal["binary", "multiclass", "regression", "language", "multilabel"]
@@ -56,6 +61,14 @@ class Task:
     mean: float = 0.0
     scale: float = 1.0
     words: int = 0
+    metric: str = ""
+    positive: int = 1
+    threshold: float = 0.5
+
+    @property
+    def cut(self) -> float:
+        """The logit above which the second of two classes is the answer."""
+        return logit(self.threshold)
 
     @property
     def outputs(self) -> int:
@@ -232,7 +245,7 @@ class Task:
             spread = ((target - middle).square() * counts).sum()
             missed = ((target - outputs[:, 0]).square() * counts).sum()
             return 1.0 - missed / spread.clamp_min(torch.finfo(spread.dtype).tiny)
-        guess = outputs[:, 0] > 0 if self.kind == "binary" else outputs.argmax(dim=1)
+        guess = outputs[:, 0] > self.cut if self.kind == "binary" else outputs.argmax(dim=1)
         return ((guess == target) * counts).sum() / counts.sum()
 
     def probabilities(self, outputs: Tensor) -> Tensor:
@@ -266,6 +279,8 @@ class Task:
             "mean": self.mean,
             "scale": self.scale,
             "words": self.words,
+            "metric": self.metric,
+            "positive": self.positive,
         }
 
     @classmethod
@@ -278,5 +293,33 @@ class Task:
         kind, classes = value["kind"], tuple(value["classes"])
         if len(classes) < {"binary": 2, "multiclass": 2, "multilabel": 1}.get(kind, 0):
             raise ValueError(f"a {kind} task has more classes than {len(classes)}")
+        metric, positive = value.get("metric", ""), value.get("positive", 1)
+        if metric:
+            check_metric(metric)
+        if positive not in (0, 1):
+            raise ValueError(f"of two classes the positive one is 0 or 1, not {positive!r}")
         words = value.get("words", 0)
-        return cls(kind, value["target"], classes, value["mean"], value["scale"], words)
+        scale = value["mean"], value["scale"]
+        return cls(kind, value["target"], classes, *scale, words, metric, positive)
+
+    def judged_by(self, metric: str | None, codes: np.ndarray) -> Task:
+        """The same task, whose finalists are chosen by a metric.
+
+        Args:
+            metric: its name; None for the loss.
+            codes: the encoded target [n].
+
+        Raises:
+            UsageError: It is not for such a task.
+        """
+        if metric is None:
+            return self
+        if is_of_classes(metric) != (self.kind in ("binary", "multiclass")):
+            others = OF_NUMBERS if self.kind == "regression" else OF_CLASSES
+            what = "a number" if self.kind == "regression" else "no number"
+            raise UsageError(
+                f"the metric {metric} does not fit the target '{self.target}', which is {what}; "
+                f"use one of {', '.join(others)}"
+            )
+        rarer = int(codes.mean() <= 0.5) if self.kind == "binary" else 1
+        return replace(self, metric=metric, positive=rarer)

@@ -174,6 +174,7 @@ class NASClassifier(ClassifierMixin, _NAS):
             "binary" if len(self.classes_) == 2 else "multiclass"
         )
         task = Task(kind, _free_name(frame), tuple(range(len(self.classes_))))
+        task = task.judged_by(self._reading().metric, codes)
         split = self._split(len(codes), codes, held, seed)
         outline = Outline(task, split, None if (weights == 1).all() else weights)
         return self._fit(frame, pd.Series(codes), outline, seed)
@@ -184,9 +185,9 @@ class NASClassifier(ClassifierMixin, _NAS):
         return np.asarray(self._task.probabilities(outputs).numpy())
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable label of each row, [n]."""
-        best = self.predict_proba(X).argmax(axis=1)  # complains first if this is not fitted
-        return np.asarray(self.classes_[best])
+        """The most probable label of each row, [n]; of two by the threshold, if one was chosen."""
+        codes = self._task.labels(self._outputs(X))  # complains first if this is not fitted
+        return np.asarray(self.classes_[codes.astype(np.int64)])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -214,6 +215,7 @@ class NASRegressor(RegressorMixin, _NAS):
         split = self._split(len(numbers), None, held, seed)
         target = pd.Series(numbers, name=_free_name(frame))
         task = Task.find(target, split.train, "regression")
+        task = task.judged_by(self._reading().metric, numbers)
         outline = Outline(task, split, None if (weights == 1).all() else weights)
         return self._fit(frame, target, outline, seed)
 

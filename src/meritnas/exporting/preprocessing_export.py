@@ -12,7 +12,8 @@ from meritnas.exporting.trained import Trained
 FILE = "preprocessing.json"
 
 _ANSWERS = {
-    "binary": "one score, the logit of the second class",
+    "binary": "one score, the logit of the second class, which is the answer where its "
+    "probability is above `threshold`",
     "multiclass": "one score, a logit, for each class",
     "multilabel": "one score, a logit, for each label; each label is there above 0",
     "regression": "one score; score * scale + mean is the answer",
@@ -41,6 +42,8 @@ def _answers(task: Task) -> dict[str, Any]:
     }
     if task.classes:
         found["classes"] = list(task.classes)
+    if task.kind == "binary":
+        found["threshold"] = task.threshold
     if task.kind == "regression":
         found |= {"mean": task.mean, "scale": task.scale}
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -111,7 +111,22 @@ def load_predictor(run: Path | str, network: str | None = None, trust: Trusted =
             f"the weights in {store.folder} do not fit its network; train it anew with: "
             f"meritnas retrain {store.folder}"
         ) from error
-    return Predictor(encoder, task, module)
+    return Predictor(encoder, replace(task, threshold=_threshold(metadata, store)), module)
+
+
+def _threshold(metadata: Mapping[str, str], store: RunStore) -> float:
+    """The threshold that was chosen for a network's weights; 0.5 where none was."""
+    written = metadata.get("threshold", "0.5")
+    try:
+        found = float(written)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < 1:
+        raise StoreError(
+            f"the weights in {store.folder} are damaged: their threshold is {written!r}; train "
+            f"them anew with: meritnas retrain {store.folder}"
+        )
+    return found
 
 
 def weights_store(store: RunStore, network: str | None) -> RunStore:

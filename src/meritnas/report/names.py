@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from meritnas.data.metric_names import QUANTILE
 from meritnas.report.numbers import count_text
 
 _COST_NAMES = {
@@ -23,11 +24,17 @@ _METRIC_NAMES = {
     "perplexity": "perplexity",
     "f1_weighted": "weighted F1",
     "f1_macro": "macro F1",
+    "f1": "F1",
+    "balanced_accuracy": "balanced accuracy",
+    "average_precision": "average precision",
+    "mae": "MAE",
 }
 
 
 def metric_name(metric: str) -> str:
     """How people write a metric."""
+    if metric.startswith(QUANTILE):
+        return f"quantile loss at {metric.removeprefix(QUANTILE)}"
     return _METRIC_NAMES.get(metric, metric)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from meritnas.data.metric_names import is_loss
+from meritnas.data.task import Task
 from meritnas.families.latency import microseconds
 from meritnas.run.augmenting import augmented_recipe, seconds_trying
 from meritnas.run.job import Job
@@ -48,11 +50,15 @@ def result_of_race(
     return summary, notes
 
 
+_SIDES = (("plain", "valid_loss"), ("found", "found_valid_loss"))
+
+
 def _against_plain(plain: Mapping[str, Any]) -> str:
     """By how much what was found is better than a plain network, or that it is not."""
-    losses = f"validation loss {plain['valid_loss']:.4g}"
+    decided = plain.get("decided", {"by": "loss"})
+    own, found = (decided.get(who, plain[loss]) for who, loss in _SIDES)
+    losses = f"validation {decided['by']} {own:.4g}"
     if plain["won"]:
-        found = plain["found_valid_loss"]
         other = "diverged" if found is None else f"has {found:.4g}"
         return (
             f"a plain network won, {plain['short']} ({losses}): the best that the search found "
@@ -60,7 +66,7 @@ def _against_plain(plain: Mapping[str, Any]) -> str:
         )
     return (
         f"the plain network {plain['short']} ({plain['params']:,} parameters) has {losses}, what "
-        f"was found {plain['found_valid_loss']:.4g}"
+        f"was found {found:.4g}"
     )
 
 
@@ -92,6 +98,7 @@ def _summary(
         "test": trained.test,
         "test_spread": trained.test_spread,
         "test_best": trained.test_best,
+        **_threshold(job, trained),
         "retrain_epochs": race.epochs,
         "retrain_seeds": trained.seeds,
         "race": race.to_json(),
@@ -107,6 +114,16 @@ def _summary(
         ),
         "run": str(store.folder),
     }
+
+
+def _threshold(job: Job, trained: Retrained) -> dict[str, Any]:
+    """What finalists were chosen by, and from which probability on the second class is answered."""
+    metric = job.bundle.task.metric
+    if not metric:
+        return {}
+    own = best_of(trained.race.winners(trained.results))
+    kept = {"threshold": own["threshold"]} if "threshold" in own else {}
+    return {"metric": metric, **kept}
 
 
 def _plain(job: Job, trained: Retrained, ranked: Sequence[str]) -> dict[str, Any]:
@@ -127,10 +144,20 @@ def _plain(job: Job, trained: Retrained, ranked: Sequence[str]) -> dict[str, Any
             "valid_loss": best["valid_loss"],
             "test": best["test"],
             "found_valid_loss": found["valid_loss"],
+            **_decided(job.bundle.task, best, found),
             "won": trained.architecture in beside,
             "all": list(job.plain),
         }
     }
+
+
+def _decided(task: Task, plain: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """By what a plain network and what was found were compared, where that is not the loss."""
+    if "judged" not in plain or "judged" not in found:
+        return {}
+    sign = 1.0 if is_loss(task.metric) else -1.0
+    values = {"plain": sign * plain["judged"], "found": sign * found["judged"]}
+    return {"decided": {"by": task.metric, **values}}
 
 
 def _augmented(job: Job, store: RunStore) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from meritnas.data.bundle import Part
 from meritnas.data.multilabel import LABEL_THRESHOLD
 from meritnas.data.task import Task
 from meritnas.errors import DivergedError
+from meritnas.training.chosen_metric import metric_value
 from meritnas.training.train import loss_on, outputs_of
 
 _LARGEST_LOSS = 500.0
@@ -28,13 +29,22 @@ def score(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
 
     Returns:
         Two classes: accuracy, balanced_error, log_loss, roc_auc. More classes: the same without
-        roc_auc. Regression: r2, rmse. Several labels: f1_weighted, f1_macro, log_loss.
+        roc_auc. Regression: r2, rmse. Several labels: f1_weighted, f1_macro, log_loss. Before all
+        these the task's own metric, if it has one.
 
     Raises:
         DivergedError: An output is not finite, so that there is no score.
     """
     if not outputs.isfinite().all():
         raise DivergedError("the network's outputs are no finite numbers")
+    scores = _usual_scores(task, outputs, target)
+    if not task.metric:
+        return scores
+    return {task.metric: metric_value(task, outputs, target), **scores}
+
+
+def _usual_scores(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
+    """Those that all tasks of a kind have."""
     truth = target.cpu().numpy()
     if task.kind == "regression":
         found = outputs[:, 0].cpu().numpy().astype(np.float64)
@@ -47,6 +57,8 @@ def score(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
     chances = task.probabilities(outputs).cpu().numpy().astype(np.float64)
     chances /= chances.sum(axis=1, keepdims=True)
     guess = chances.argmax(axis=1)
+    if task.kind == "binary":
+        guess = (chances[:, 1] > task.threshold).astype(np.int64)
     codes = truth.astype(np.int64)
     result = {
         "accuracy": float(metrics.accuracy_score(codes, guess)),
@@ -70,6 +82,10 @@ def scores_on(module: nn.Module, task: Task, part: Part) -> dict[str, float]:
 
 def main_metric(task: Task) -> str:
     """The score that a summary names first."""
+    return task.metric or _usual_metric(task)
+
+
+def _usual_metric(task: Task) -> str:
     names = {"regression": "r2", "language": "perplexity", "multilabel": "f1_weighted"}
     return names.get(task.kind, "accuracy")
 
@@ -86,7 +102,7 @@ def _score_labels(task: Task, outputs: Tensor, target: Tensor) -> dict[str, floa
 
 def score_name(task: Task) -> str:
     """What `Task.score` is."""
-    return "probability of the next word" if task.kind == "language" else main_metric(task)
+    return "probability of the next word" if task.kind == "language" else _usual_metric(task)
 
 
 def _balanced_accuracy(truth: np.ndarray, guess: np.ndarray) -> float:

@@ -15,7 +15,8 @@ _TABLES = Halving()
 Result = Mapping[str, Any]
 """What one training gave; the attributes of `Training` and `valid_loss` matter here.
 
-The loss is None where training diverged: whoever did loses to everyone who did not.
+The loss is None where training diverged: whoever did loses to everyone who did not. Where a user
+has named a metric, `judged` is what it came to on validation rows, turned so that less is better.
 """
 
 
@@ -50,7 +51,7 @@ class Race:
     Those who are left are trained to the end, as TabNAS' algorithm 3 trains up to three networks:
     the first with each dropout, others with the dropout that did better, and the winner again with
     the other seeds, for the spread of its score. Without rounds these are all finalists. Validation
-    loss decides.
+    loss decides, or the metric that a user has named.
 
     Attributes:
         finalists: texts of architectures, the search's favourite first.
@@ -317,12 +318,12 @@ def _better_half(results: Sequence[Result]) -> tuple[str, ...]:
 
 def _rank(result: Result) -> tuple[bool, int, float]:
     """The smaller, the better: a training to the end is better than any short one."""
-    loss = result["valid_loss"]
+    loss = result.get("judged", result["valid_loss"])
     return has_diverged(result), -result["epochs"], math.inf if loss is None else loss
 
 
 def best_of(results: Sequence[Result]) -> Result:
-    """The smallest validation loss of the longest trainings, the earlier where equal."""
+    """The best of the longest trainings, the earlier where equal: by `judged`, or the loss."""
     return min(results, key=_rank)
 
 

@@ -29,5 +29,5 @@ def resampled_scores(task: Task, outputs: Tensor, target: Tensor, counts: Tensor
         spread = counts @ exact.square() - (counts @ exact).square() / size
         missed = counts @ (target.double() - outputs[:, 0].double()).square()
         return 1.0 - missed / spread.clamp_min(torch.finfo(target.dtype).tiny)
-    guess = outputs[:, 0] > 0 if task.kind == "binary" else outputs.argmax(dim=1)
+    guess = outputs[:, 0] > task.cut if task.kind == "binary" else outputs.argmax(dim=1)
     return counts @ (guess == target).double() / size

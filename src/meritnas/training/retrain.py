@@ -17,9 +17,10 @@ from meritnas.errors import DivergedError
 from meritnas.families.family import Family
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.store.run_store import RunStore
+from meritnas.training.chosen_metric import chosen_threshold, judged
 from meritnas.training.metrics import scores_on
 from meritnas.training.race import Race, Training, best_of, has_diverged
-from meritnas.training.train import Trained, train_child
+from meritnas.training.train import Trained, outputs_of, train_child
 
 _WORTH_BEGINNING = 0.5
 """With less than this part of a training's time left, the next one is not begun; with less than the
@@ -72,9 +73,9 @@ def retrain_child(
 ) -> Retrained:
     """Run the race; the run keeps the weights of the best training.
 
-    Validation rows decide everything; the test part is only scored. Finished trainings are kept
-    in `retrain.json`, so an interrupted race goes on with the next one; the run's trained
-    network is replaced when all of them are done.
+    Validation rows decide everything, also a metric's threshold; the test part is only scored.
+    Finished trainings are kept in `retrain.json`, so an interrupted race goes on with the next one;
+    the run's trained network is replaced when all of them are done.
 
     Where they take longer than `seconds` in all, because the machine has become slower since
     the race was planned, the last training has fewer epochs or ends early, and the race with it.
@@ -101,7 +102,7 @@ def retrain_child(
                 store.write_weights(
                     "retrain.safetensors",
                     _kept_weights(trained.module),
-                    {"architecture": training.architecture},
+                    _about(results[-1]),
                 )
         took = time.perf_counter() - begun
         spent += took
@@ -210,6 +211,8 @@ def _as_saved(found: dict[str, Any]) -> dict[str, Any]:
         loss = one["valid_loss"]
         if loss is not None and not math.isfinite(loss):
             raise ValueError(f"{loss} is no loss")
+        if not math.isfinite(one.get("judged", 0.0)) or not 0 < one.get("threshold", 0.5) < 1:
+            raise ValueError("what a training came to is no number, or its threshold no chance")
         operator.index(one.get("epochs", 1))  # which runs of 0.1 do not say
         numbers = (one["dropout"], one["seed"], *dict(one["test"]).values())
         if not isinstance(one["architecture"], str) or not all(map(math.isfinite, numbers)):
@@ -282,8 +285,21 @@ def _kept_weights(module: nn.Module) -> dict[str, Tensor]:
     }
 
 
+def _about(result: Mapping[str, Any]) -> dict[str, str]:
+    """What stands beside weights: the network, and the threshold that was chosen for them."""
+    own = {"threshold": repr(result["threshold"])} if "threshold" in result else {}
+    return {"architecture": str(result["architecture"]), **own}
+
+
 def _result(training: Training, trained: Trained, bundle: Bundle[Any]) -> dict[str, Any]:
-    test = bundle.test
+    test, task = bundle.test, bundle.task
+    judging: dict[str, Any] = {}
+    if task.metric:
+        outputs, target = outputs_of(trained.module, bundle.valid.inputs), bundle.valid.target
+        threshold = chosen_threshold(task, outputs, target)
+        task = replace(task, threshold=threshold)
+        judging = {"judged": judged(task, outputs, target)}
+        judging |= {"threshold": threshold} if threshold != 0.5 else {}
     return {
         "architecture": training.architecture,
         "dropout": training.dropout,
@@ -293,7 +309,8 @@ def _result(training: Training, trained: Trained, bundle: Bundle[Any]) -> dict[s
         "best_epoch": trained.best_epoch,
         "train_losses": list(trained.train_losses),
         "valid_losses": list(trained.valid_losses),
-        "test": scores_on(trained.module, bundle.task, test) if len(test) else {},
+        **judging,
+        "test": scores_on(trained.module, task, test) if len(test) else {},
     }
 
 

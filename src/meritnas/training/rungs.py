@@ -79,6 +79,7 @@ def point(family: Family, limit: int | None, trained: Retrained, folder: str) ->
         "short": family.short(trained.architecture),
         "params": family.cost(trained.architecture, "params"),
         "valid_loss": float(winner["valid_loss"]),
+        **({"judged": float(winner["judged"])} if "judged" in winner else {}),
         "test": trained.test,
         "test_spread": trained.test_spread,
         "folder": folder,
@@ -86,14 +87,18 @@ def point(family: Family, limit: int | None, trained: Retrained, folder: str) ->
 
 
 def mark_best(rows: Sequence[Row]) -> list[Row]:
-    """Say of each point whether no other is both smaller and better by validation loss."""
+    """Say of each point whether no other is both smaller and better on validation rows."""
+
+    def judged(row: Row) -> float:
+        return float(row["judged" if "judged" in row else "valid_loss"])
+
     return [
         {
             **row,
             "best": not any(
                 other["params"] <= row["params"]
-                and other["valid_loss"] <= row["valid_loss"]
-                and (other["params"], other["valid_loss"]) != (row["params"], row["valid_loss"])
+                and judged(other) <= judged(row)
+                and (other["params"], judged(other)) != (row["params"], judged(row))
                 for other in rows
             ),
         }

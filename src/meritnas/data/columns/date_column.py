@@ -76,7 +76,9 @@ class DateColumn:
         scale = float(seconds.std())
         return cls(
             *(name, dates.form, dates.zone, float(seconds.mean()), scale if scale > 0 else 1.0),
-            *(low, high, tuple(cycles), indicator, dates.unread, dates.example),
+            *(low, high, tuple(cycles), indicator),
+            unread=dates.unread,
+            example=dates.example,
         )
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,9 @@ from meritnas.data.columns.sorting import (
 from meritnas.errors import DataError, UsageError, whole_number
 from meritnas.wording import listed
 
+if TYPE_CHECKING:
+    from meritnas.data.task import Task
+
 __all__ = [
     "CategoryColumn",
     "ColumnRow",
@@ -52,6 +55,15 @@ class ColumnRow(NamedTuple):
     column: str
     taken_as: str
     details: str
+
+
+def target_row(task: Task) -> ColumnRow:
+    """What is predicted, as a row beside those of the columns."""
+    if task.kind == "regression":
+        details = f"a number, mean {task.mean:.3g}, sd {task.scale:.3g}"
+    else:
+        details = f"{len(task.classes)} classes: {listed(task.classes, most=10)}"
+    return ColumnRow(task.target, "target", details)
 
 
 @dataclass(frozen=True)
@@ -145,9 +157,8 @@ class TableEncoder:
     @property
     def numbers(self) -> int:
         """Number of number inputs: of number columns, of date columns, missing indicators."""
-        indicators = sum(c.indicator for c in self.number_columns)
-        indicators += sum(c.indicator for c in self.date_columns)
-        return len(self.number_columns) + sum(c.inputs for c in self.date_columns) + indicators
+        dates = sum(column.inputs for column in self.date_columns)
+        return len(self.number_columns) + dates + len(self.flagged)
 
     @property
     def cardinalities(self) -> tuple[int, ...]:
@@ -170,10 +181,15 @@ class TableEncoder:
         return (
             *(column.name for column in self.number_columns),
             *(name for column in self.date_columns for name in column.input_names),
-            *(f"{column.name}_missing" for column in self.number_columns if column.indicator),
-            *(f"{column.name}_missing" for column in self.date_columns if column.indicator),
+            *(f"{name}_missing" for name in self.flagged),
             *(column.name for column in self.category_columns),
         )
+
+    @property
+    def flagged(self) -> tuple[str, ...]:
+        """The columns that have a missing indicator, in the order of these."""
+        numbers = [column.name for column in self.number_columns if column.indicator]
+        return (*numbers, *(column.name for column in self.date_columns if column.indicator))
 
     @property
     def places(self) -> dict[str, list[int]]:
@@ -183,10 +199,9 @@ class TableEncoder:
         for date in self.date_columns:
             found[date.name] = list(range(place, place + date.inputs))
             place += date.inputs
-        for column in (*self.number_columns, *self.date_columns):
-            if column.indicator:
-                found[column.name].append(place)
-                place += 1
+        for name in self.flagged:
+            found[name].append(place)
+            place += 1
         for category in self.category_columns:
             found[category.name] = [place]
             place += 1

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from meritnas.data.files.plain_file import given_path, new_file_like
-from meritnas.data.kind import DataKind, GraphInputs, NewRows
+from meritnas.data.kind import ColumnPreview, DataKind, GraphInputs, NewRows
 from meritnas.data.tables.reading import TableReading
 from meritnas.errors import DataError, UsageError
 from meritnas.settings.preset import Facts
@@ -19,17 +19,8 @@ if TYPE_CHECKING:
 
     from meritnas.data.bundle import Bundle, Outline
     from meritnas.data.columns.encoder import ColumnRow, TableEncoder
-    from meritnas.data.split import Split
     from meritnas.data.tables.source import Source
     from meritnas.data.task import Task
-
-_LEAST_ROWS_TO_TRY = 100
-"""Smaller tables cannot tell which scaling is better."""
-
-
-def trial_is_worth(split: Split) -> bool:
-    """Whether there are enough rows to try two scalings on."""
-    return len(split.train) >= _LEAST_ROWS_TO_TRY
 
 
 class TableKind(DataKind):
@@ -105,9 +96,9 @@ class TableKind(DataKind):
 
     def encodings(self, reading: TableReading, outline: Outline) -> tuple[str, ...]:
         """Both scalings, unless one was asked for or the table is too small to tell."""
-        if reading.scaling != "auto":
-            return (reading.scaling,)
-        return ("standard", "quantile") if trial_is_worth(outline.split) else ("standard",)
+        from meritnas.data.tables.preview import scalings
+
+        return scalings(reading, outline.split)
 
     def encode(
         self,
@@ -196,6 +187,14 @@ class TableKind(DataKind):
         """The program for tables."""
         del encoder
         return "tables"
+
+    def preview(
+        self, data: Any, target: str | None, reading: TableReading, seed: int
+    ) -> ColumnPreview:
+        """What each column becomes, in the order of the table."""
+        from meritnas.data.tables.preview import preview_table
+
+        return preview_table(data, target, reading, seed)
 
     def graph_inputs(self, encoder: TableEncoder) -> GraphInputs:
         """Numbers and codes."""

@@ -55,6 +55,7 @@ def plan_table(source: Source, seed: int, reading: TableReading) -> TablePlan:
     split, note = _split(source.frame, labels, seed, reading)
     if labels is None:
         task = Task.find(values, split.train, kind)
+    task = task.judged_by(reading.metric, values[:0].to_numpy() if labels is None else labels)
     guessed = kind is None and source.location not in BUNDLED
     guess = guess_note(values, task.classes) if guessed else ""
     unlearned = "" if labels is None else _check_classes(task, labels, split)

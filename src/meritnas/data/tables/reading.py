@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from meritnas.data.metric_names import check_metric
 from meritnas.errors import UsageError, told
 from meritnas.settings.fields import shown
 from meritnas.settings.reading import Reading
@@ -31,6 +32,8 @@ class TableReading(Reading):
         split: How rows are split: random, time=COLUMN for the latest to test on, group=COLUMN to
             keep rows of a group together.
         drop_missing_target: Leave out rows without a target.
+        metric: What finalists are chosen by: accuracy, balanced_accuracy, log_loss, roc_auc,
+            average_precision, f1; for numbers r2, rmse, mae, quantile=0.9.
     """
 
     task: Literal["classification", "regression"] | None = field(
@@ -47,6 +50,7 @@ class TableReading(Reading):
     date: tuple[str, ...] = field(default=(), metadata=_COLUMNS)
     split: str = field(default="random", metadata=shown(metavar="WAY"))
     drop_missing_target: bool = False
+    metric: str | None = field(default=None, metadata=shown(usual="the loss", metavar="NAME"))
 
     def __post_init__(self) -> None:
         for name in OVERRIDES:
@@ -56,6 +60,8 @@ class TableReading(Reading):
         for name in OVERRIDES:
             object.__setattr__(self, name, tuple(getattr(self, name)))
         self._check_overrides()
+        if self.metric is not None:
+            check_metric(self.metric)
         way, mark, column = self.split.partition("=")
         if self.split != "random" and (way not in ("time", "group") or not mark or not column):
             raise UsageError(

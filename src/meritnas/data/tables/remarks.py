@@ -94,10 +94,9 @@ def _leaks(
     rows = np.random.default_rng(0).permutation(train)[:_MOST_ROWS]
     inputs, truth = encoder.transform(features, rows), codes[rows]
     half = len(rows) // 2
-    flagged = {c.name for c in (*encoder.number_columns, *encoder.date_columns) if c.indicator}
     found = []
     for name, places in encoder.places.items():
-        kept = places if name in flagged else places[:1]
+        kept = places if name in encoder.flagged else places[:1]
         bins = _binned(inputs[:, kept], half, coded=places[0] >= encoder.numbers)
         told = _told_by(bins, truth, half, classes=len(task.classes))
         if told >= _NEARLY_ALL:
@@ -132,9 +131,9 @@ def _told_by(bins: np.ndarray, truth: np.ndarray, half: int, classes: int) -> fl
         return 1.0 - float(np.square(truth[half:] - guess).sum()) / spread if spread else 0.0
     codes = truth.astype(np.int64)
     usual = int(np.bincount(codes[:half], minlength=classes).argmax())
-    counts = np.zeros((size, classes))
-    np.add.at(counts, (bins[:half], codes[:half]), 1)
-    counts[:, usual] += 0.5  # where nothing is known, or as much for one as for another
-    wrong = float((counts.argmax(axis=1)[bins[half:]] != codes[half:]).mean())
+    votes = np.zeros((size, classes))
+    np.add.at(votes, (bins[:half], codes[:half]), 1.0)
+    votes[:, usual] += 0.5  # where nothing is known, or as much for one as for another
+    wrong = float((votes.argmax(axis=1)[bins[half:]] != codes[half:]).mean())
     trivial = float((codes[half:] != usual).mean())
     return 1.0 - wrong / trivial if trivial else 0.0

@@ -200,7 +200,7 @@ def race_section(run: RunFiles, network: RunNetwork) -> Section | None:
     )
     lead = (
         "In each round all that were left had a short training from scratch, and the better half "
-        "by validation loss went on to one twice as long."
+        "on validation data went on to one twice as long."
     )
     head = ("network", *(f"loss, {length:,} epochs" for length in rounds), "out")
     marked = tuple(k for k, text in enumerate(best_first) if text == run.network)
@@ -239,7 +239,9 @@ def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:
     )
     head = ("network", "dropout", "seed", "epochs", "best epoch", "validation loss")
     marked = tuple(k for k, one in enumerate(results) if one["architecture"] == run.network)
-    lead = "Each was trained from scratch; validation loss decides, the test part is only scored."
+    metric = run["result"].get("metric")
+    by = f"validation {metric_name(metric)}" if isinstance(metric, str) else "validation loss"
+    lead = f"Each was trained from scratch; {by} decides, the test part is only scored."
     if plain:
         lead += " Plain ones are as one would build them without a search."
     table = Table((*head, *(f"test {metric_name(m)}" for m in metrics)), rows, marked)

@@ -35,6 +35,11 @@ def summary_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         rows.append(("fit the limits", _feasible_text(summary)))
     if "test" in summary:
         rows += _score_rows(summary)
+    if "threshold" in summary:
+        chosen = (
+            f"{float(summary['threshold']):.3g}, by validation {metric_name(summary['metric'])}"
+        )
+        rows.append(("threshold", chosen))
     if ended := _ended(summary.get("ending")):
         rows.append(("search", ended))
     if "seconds" in summary:
