@@ -103,7 +103,7 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
         "--strategy tabnas --widths 4,8;8,12,16 --embedding 2 --epochs 3 --batch-size 16 "
         "--learning-rate 0.01 --optimizer sgd --schedule constant --weight-decay 0.2 "
         "--dropout 0.3 --averaging 0.9 --clip 5 --warmup 0.5 --scaling quantile "
-        "--class-weight balanced --finalists 2 "
+        "--class-weight balanced --finalists 2 --drop height --categorical city --metric f1 "
         "--retrain-epochs 2 --retrain-seeds 2 --seed 5 --device cpu --threads 1 "
         "--sampling monte-carlo --mc-samples 64 --final mode --policy-rate 0.05 --samples 4 "
         "--weight-draws feasible "

@@ -14,7 +14,7 @@ from flat_search import search
 from meritnas import InfeasibleError
 from meritnas.data.bundle import Outline
 from meritnas.data.kinds import kind_named
-from meritnas.data.tables import kind as table_kind
+from meritnas.data.tables import preview
 from meritnas.data.tables.bundle import outline_table
 from meritnas.data.tables.reading import TableReading
 from meritnas.data.tables.source import Source, load_source
@@ -114,7 +114,7 @@ def test_what_a_user_asks_for_is_not_tried(monkeypatch: pytest.MonkeyPatch, aske
 
 def test_few_rows_cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     forbid_trials(monkeypatch)
-    source, outline = outlined(long_tailed(table_kind._LEAST_ROWS_TO_TRY))  # fewer are for training
+    source, outline = outlined(long_tailed(preview._LEAST_ROWS_TO_TRY))  # fewer are for training
     assert choose(SETTINGS, source, outline) == Encoding("standard", {})
 
 
