@@ -258,3 +258,36 @@ def test_the_program_is_a_command(table_run: Path, frame: pd.DataFrame, tmp_path
     )
     assert done.returncode == 2
     assert done.stderr.startswith("error: the table lacks 1 columns it needs: city")
+
+
+def test_units_and_cells_that_are_none_are_read_alike(tmp_path: Path) -> None:
+    count = 60
+    old = pd.DataFrame(
+        {
+            "price": [
+                f"{value:,.2f} €".translate(str.maketrans(",.", ".,")) for value in range(count)
+            ],
+            "worth": [["$1.2M", "$500k", "$900", "($3)"][row % 4] for row in range(count)],
+            "age": [*map(str, range(count - 2)), "unknown", "tall"],
+            "day": [*pd.date_range("2024-01-01", periods=count - 1).strftime("%d/%m/%Y"), "soon"],
+        }
+    )
+    encoder = TableEncoder.fit(old)
+    assert len(encoder.number_columns) + len(encoder.date_columns) == 4
+    new = pd.DataFrame(
+        {
+            "day": ["31/01/2024", "never", None, "01/02/2024"],
+            "age": ["7", "-", "short", None],
+            "price": ["1.234,50 €", "7", None, "7,5"],
+            "worth": ["$2M", "3k", "17", None],
+        }
+    )
+    new.to_csv(tmp_path / "new.csv", index=False, sep=";")
+    expected = encoder.transform(read_table(tmp_path / "new.csv", decimal=encoder.decimal))
+    told = json.loads(json.dumps(encoder.to_json()))
+    cells = read_table_file(tmp_path / "new.csv", encoder.decimal)
+    assert table_inputs(cells, told).tobytes() == expected.tobytes()
+    assert table_inputs(columns_of(new), told).tobytes() == encoder.transform(new).tobytes()
+    strange = {**columns_of(new), "price": ["dear"] * 4}
+    with pytest.raises(DataError, match="'dear' where a number in € is needed"):
+        table_inputs(strange, told)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 import meritnas
+from meritnas.data.answers import labels_of
 from meritnas.data.metric_names import OF_CLASSES, THRESHOLDED
 from meritnas.data.tables.reading import TableReading
 from meritnas.data.task import Task
@@ -169,9 +171,11 @@ def test_the_threshold_goes_with_the_weights(run: Path) -> None:
     assert (table["predicted_y"] == np.where(above, "on time", "late")).all()
     assert (predictor.predict(frame) == table["predicted_y"]).all()
     assert 0 < (table["predicted_y"] == "late").sum() < len(table)
-    _, _, about = export(run, "python")
-    answers = json.loads(about.read_text())["answers"]
+    folder = export(run, "python")[0].parent
+    answers = json.loads((folder / "preprocessing.json").read_text())["answers"]
     assert answers["threshold"] == result["threshold"]
+    alone = SimpleNamespace(**json.loads((folder / "encoder.json").read_text())["task"])
+    assert (labels_of(alone, predictor.outputs(frame)) == table["predicted_y"]).all()
 
 
 def test_an_estimator_answers_by_the_threshold() -> None:

@@ -48,7 +48,8 @@ def program_files(trained: Trained) -> dict[str, bytes]:
     module = kind.program(encoder)
     if not module:
         return {}
-    known = json.dumps({"encoder": encoder.to_json(), "task": task.to_json()}, ensure_ascii=False)
+    told = {**task.to_json(), "threshold": task.threshold}
+    known = json.dumps({"encoder": encoder.to_json(), "task": told}, ensure_ascii=False)
     source = program_source(module, WRITES if kind.writes else ANSWERS)
     return {FILE: source.encode(), ENCODER: known.encode()}
 

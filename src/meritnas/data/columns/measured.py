@@ -65,11 +65,9 @@ class Written:
         """
         way = self.unit, self.mark, self.magnitudes
         found = [measured_number(value, *way) for value in distinct.values]
-        strange = [
-            value for value, number in zip(distinct.values, found, strict=True) if number is None
-        ]
-        numbers = [np.nan if number is None else number for number in found]
-        return distinct.spread(np.array(numbers, dtype=np.float64), np.nan), strange
+        numbers = np.array(found, dtype=np.float64)
+        strange = [distinct.values[i] for i in np.flatnonzero(np.isnan(numbers))]
+        return distinct.spread(numbers, np.nan), strange
 
     def _value(self, cell: Cell | None) -> float | None:
         return number_in(cell, self.unit, self.mark, self.magnitudes)

@@ -1,4 +1,4 @@
-"""Numbers with units as single cells hold them; needs nothing, so that it leaves with a network."""
+"""Numbers with units as single cells hold them; needs numpy only, so that it may leave."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from meritnas.data.columns.cells import number_of
 from meritnas.data.columns.decimal_marks import Mark
 
 _SYMBOLS = "$€£¥₹₽₩₺₫₪฿"
@@ -41,8 +42,8 @@ class Cell(NamedTuple):
     unit: str
 
 
-def measured_number(cell: object, unit: str, mark: Mark, magnitudes: bool = False) -> float | None:
-    """The number that a cell holds in a unit, or without one; None for what is none.
+def measured_number(cell: object, unit: str, mark: Mark, magnitudes: bool) -> float:
+    """The number that a cell holds in a unit, or without one; NaN for what is none.
 
     Args:
         cell: As it is written.
@@ -50,7 +51,10 @@ def measured_number(cell: object, unit: str, mark: Mark, magnitudes: bool = Fals
         mark: The decimal mark.
         magnitudes: Whether k, M and bn stand for thousands, millions and billions.
     """
-    return number_in(read_cell(str(cell)), unit, mark, magnitudes)
+    found = None
+    if isinstance(cell, str):
+        found = number_in(read_cell(cell), unit, mark, magnitudes)
+    return number_of(cell) if found is None else found
 
 
 def number_in(cell: Cell | None, unit: str, mark: Mark, magnitudes: bool) -> float | None:

@@ -10,8 +10,9 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from meritnas.data.columns.cells import check_finite, numbers_of
+from meritnas.data.columns.cells import check_finite, no_number, number_of, numbers_of
 from meritnas.data.columns.date_texts import no_date, read_times
+from meritnas.data.columns.measured_cells import measured_number
 from meritnas.data.columns.names import lacking_columns, unique_names
 from meritnas.data.columns.row_inputs import (
     category_codes,
@@ -79,13 +80,26 @@ def _flagged(
 
 def _number_inputs(cells: Cells, column: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     name, far = column["name"], column.get("far")
-    truths = (column.get("low"), column.get("high")) == (0.0, 1.0)
     given, numbers = _given(cells), np.full(len(cells), np.nan)
-    numbers[given] = numbers_of([cells[i] for i in given], name, truths=truths)
+    numbers[given] = _numbers([cells[i] for i in given], column)
     check_finite(numbers, name)
     knots, heights = column.get("knots", ()), column.get("heights", ())
     limit = None if far is None else far["limit"]
     return number_inputs(numbers, column["mean"], column["scale"], knots, heights, limit)
+
+
+def _numbers(cells: Cells, column: Mapping[str, Any]) -> np.ndarray:
+    """The numbers of cells that are not missing, NaN for what counts as missing."""
+    written = column.get("written")
+    if written is None or all(number_of(cell) == number_of(cell) for cell in cells):
+        truths = (column.get("low"), column.get("high")) == (0.0, 1.0)
+        return numbers_of(cells, column["name"], truths=truths)
+    way = written["unit"], written["mark"], written["magnitudes"]
+    numbers = np.array([measured_number(cell, *way) for cell in cells])
+    strange = np.isnan(numbers)
+    if strange.any() and not written["unread"]:
+        raise no_number(column["name"], cells[int(np.argmax(strange))], written["unit"])
+    return numbers
 
 
 def _date_inputs(cells: Cells, column: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -101,7 +115,7 @@ def _times(cells: Cells, column: Mapping[str, Any]) -> np.ndarray:
     if all(isinstance(cell, date | np.datetime64) for cell in cells):
         return np.array([_wall(cell, column["zone"]) for cell in cells], dtype="datetime64[us]")
     times = read_times([str(cell).strip() for cell in cells], column["form"])
-    if np.isnat(times).any():
+    if np.isnat(times).any() and not column.get("unread"):
         raise no_date(column["name"], cells[int(np.argmax(np.isnat(times)))], column["form"])
     return times
 
