@@ -190,7 +190,7 @@ def test_a_page_about_the_network_lies_beside_it(
     meritnas.export(curve_run, "python", tmp_path / "small", network=small["architecture"])
     own, other = ((tmp_path / name / "README.md").read_text() for name in ("own", "small"))
     assert f"| parameters | {result['params']} | 250 |" in own
-    assert f"| parameters | {small['params']} | none |" in other
+    assert f"| parameters | {small['params']} | {small['limit']} |" in other
     assert f"| accuracy | {small['test']['accuracy']:.3f} |" in other
     assert f"meritnas {meritnas.__version__}" in own
     meritnas.export(table_run, "python", tmp_path / "table")

@@ -23,6 +23,7 @@ from meritnas.cli.commands.report import report
 from meritnas.cli.commands.retrain import make_retrain
 from meritnas.cli.commands.search import make_search
 from meritnas.cli.commands.show import show
+from meritnas.cli.commands.verify import make_verify
 from meritnas.cli.exit_codes import BAD_INPUT
 from meritnas.cli.messages import say_error
 from meritnas.cli.plain_group import PlainGroup
@@ -105,6 +106,7 @@ def make_app(chosen: Chosen | None = None, begun: float | None = None) -> typer.
     app.command()(explain)
     app.command()(make_compare(named, owned))
     app.command()(export)
+    app.command()(make_verify())
     app.command()(report)
     app.command()(show)
     app.add_typer(make_list(), name="list")

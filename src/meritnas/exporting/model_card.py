@@ -81,7 +81,7 @@ def _section(name: str, lines: Sequence[str]) -> Iterable[str]:
 def _costs(trained: Trained, result: Mapping[str, Any]) -> Iterable[str]:
     family, chosen = trained.family, trained.architecture
     own = result.get("architecture") == chosen.text
-    limits: Mapping[str, int] = result.get("limits", {}) if own else {}
+    limits = trained.limits
     rows = []
     for name in family.of(chosen).costs:
         limit = amount_text(name, limits[name]) if name in limits else "none"

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,14 +28,19 @@ def onnx_files(trained: Trained) -> dict[str, bytes]:
     Raises:
         UsageError: The extra is not installed, or what ONNX makes of the network differs.
     """
-    runtime = _runtime()
+    runtime = load_runtime()
     graph = make_graph(trained)
     blob = _converted(graph)
     _check(runtime, graph, blob)
     return {FILE: blob}
 
 
-def _runtime() -> ModuleType:
+def load_runtime() -> ModuleType:
+    """The package onnxruntime.
+
+    Raises:
+        UsageError: The extra is not installed.
+    """
     try:
         import onnx  # noqa: F401
         import onnxruntime
@@ -64,15 +70,32 @@ def _converted(graph: Graph) -> bytes:
             raise no_graph(error, "--to torch-export or --to python") from error
     assert program is not None
     program.model.metadata_props.update(graph.about)
-    blob: bytes = program.model_proto.SerializeToString()
+    model = program.model_proto
+    _forget_origins(model.graph)
+    blob: bytes = model.SerializeToString()
     return blob
 
 
-def _check(runtime: ModuleType, graph: Graph, blob: bytes) -> None:
+def _forget_origins(graph: Any) -> None:
+    """Leave out where in our code each operation comes from: most of a small file."""
+    for part in (*graph.node, *graph.value_info, *graph.input, *graph.output, *graph.initializer):
+        del part.metadata_props[:]
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _forget_origins(attribute.g)
+
+
+def session_of(runtime: ModuleType, blob: bytes) -> Any:
+    """A graph, ready to run in one thread."""
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
-    session = runtime.InferenceSession(blob, options, providers=["CPUExecutionProvider"])
+    return runtime.InferenceSession(blob, options, providers=["CPUExecutionProvider"])
+
+
+def _check(runtime: ModuleType, graph: Graph, blob: bytes) -> None:
+    session = session_of(runtime, blob)
     for seed, size in enumerate(_SIZES):
         inputs = graph.sample(size, seed)
         with torch.no_grad():

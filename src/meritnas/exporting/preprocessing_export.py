@@ -7,7 +7,7 @@ from typing import Any
 
 from meritnas.data.kinds import kind_of
 from meritnas.data.task import Task
-from meritnas.exporting.trained import Trained
+from meritnas.exporting.trained import Trained, network_input
 
 FILE = "preprocessing.json"
 
@@ -31,7 +31,14 @@ def describe(trained: Trained) -> dict[str, Any]:
     """What `preprocessing.json` holds; the same for all forms of export."""
     encoder, task = trained.predictor.encoder, trained.predictor.task
     found = kind_of(encoder).description(encoder)
-    return {**found, "architecture": trained.architecture.text, "answers": _answers(task)}
+    shape, kind = network_input(trained)
+    return {
+        **found,
+        "architecture": trained.architecture.text,
+        "answers": _answers(task),
+        "network_input": {"shape": shape, "type": kind},
+        "limits": dict(trained.limits),
+    }
 
 
 def _answers(task: Task) -> dict[str, Any]:
