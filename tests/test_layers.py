@@ -17,7 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("plugins", "store"),
     ("settings",),
     ("data",),
-    ("space", "workers"),
+    ("space", "workers", "tasks"),
     ("supernet",),
     ("nn",),
     ("cost",),

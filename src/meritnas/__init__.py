@@ -6,7 +6,7 @@ of settings: `Tabular(layers=2)`, `Shapley(permutations=20)`, `Training(batch_si
 The packages, each of which may import those before it (tests/test_layers.py checks that):
 
     settings, data         what users decide, and what they bring
-    workers                who computes a share of what
+    workers, tasks         who computes a share of what, and who does what stands by itself
     space, supernet, cost  decisions, shared weights, what architectures cost and which fit
     nn                     decisions and layers for networks of users' own
     families               kinds of networks: tables, images, texts, modalities
@@ -120,6 +120,8 @@ if TYPE_CHECKING:  # for type checkers and editors; all else finds names as `__g
     from meritnas.strategy.soft_rewards import Mnasnet as Mnasnet
     from meritnas.strategy.soft_rewards import MnasnetMax as MnasnetMax
     from meritnas.strategy.tabnas import Tabnas as Tabnas
+    from meritnas.tasks.processes import LocalProcesses as LocalProcesses
+    from meritnas.tasks.ray_workers import RayWorkers as RayWorkers
 
 _MODULES = {
     "meritnas.api": ("explain", "explain_modalities", "resume", "retrain", "search", "train"),
@@ -159,6 +161,8 @@ _MODULES = {
     "meritnas.settings.spec": ("SpaceSpec", "StrategySpec"),
     "meritnas.settings.training": ("Retraining", "Training"),
     "meritnas.space.architecture": ("Architecture",),
+    "meritnas.tasks.processes": ("LocalProcesses",),
+    "meritnas.tasks.ray_workers": ("RayWorkers",),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -12,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from meritnas.data.modalities.noise import Noise
-from meritnas.errors import UsageError
 from meritnas.explanation import modalities as by_modality
 from meritnas.explanation.modalities import ModalityExplanation
 from meritnas.explanation.network import NetworkExplanation, explain_run
@@ -25,8 +25,9 @@ from meritnas.report.page.page import NAME as REPORT
 from meritnas.report.page.page import report_at_end
 from meritnas.result import SearchResult, result_of
 from meritnas.run import stages
+from meritnas.run.asked_race import asked_race
 from meritnas.run.begin import begin, check_family, given_architecture
-from meritnas.run.choice import Listener, favourites_of
+from meritnas.run.choice import Listener
 from meritnas.run.job import Job
 from meritnas.settings.checks import check_arguments
 from meritnas.settings.limits import Limits
@@ -35,7 +36,7 @@ from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.settings.training import Retraining, Training
 from meritnas.store.checked_path import checked_path, out_path
 from meritnas.store.run_store import RunStore
-from meritnas.training.race import Race
+from meritnas.tasks.hire import hired
 
 Images: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Images [n, h, w] or [n, h, w, channels], and their labels [n]."""
@@ -115,7 +116,7 @@ def search(
         workers: how many networks the search trains at a time, each on a batch of its own, in a
             process each where there are cores; another number, another result.
         out: the run's folder; None for a new one under `runs`.
-        run: device and threads.
+        run: device and threads, and who does trainings that do not depend on each other.
         listen: called with every event.
         paper: `max_params_paper`, the most parameters as the space's paper counts: without
             embeddings (tables), with dead operations (the space "nasbench201"); and
@@ -172,13 +173,19 @@ def search_request(
     if family is not None:
         check_family(family, job)
     running, planning = job.planned_search()
-    with _new_store(job, config, folder, job.settings.strategy.name) as store:
-        stages.start(job, store, listen, running, planning)
-        return _ended(job, store)
+    with hired(request.run) as crew:
+        job = replace(job, crew=crew)
+        with _new_store(job, config, folder, job.settings.strategy.name) as store:
+            stages.start(job, store, listen, running, planning)
+            return _ended(job, store)
 
 
 def resume(
-    run: str | Path, data: Any = None, listen: Listener = nobody, trust: Trusted = ()
+    run: str | Path,
+    data: Any = None,
+    listen: Listener = nobody,
+    trust: Trusted = (),
+    executor: Executor | None = None,
 ) -> SearchResult:
     """Continue an interrupted search to the result it would have had without the interruption.
 
@@ -188,13 +195,14 @@ def resume(
         listen: called with every new event.
         trust: functions and classes of your own that the run names, or their names
             `module:name`; others are not imported.
+        executor: who does trainings that do not depend on each other; with none, this process.
     """
-    check_arguments(resume, listen=listen)
+    check_arguments(resume, listen=listen, executor=executor)
     finished = RunStore.open(checked_path("run", run))
     if is_complete(finished):
         return result_of(Job.reopen(finished, data, trust), finished)
-    with RunStore.take(finished.folder) as store:
-        job = Job.reopen(store, data, trust)
+    with hired(RunOptions(executor=executor)) as crew, RunStore.take(finished.folder) as store:
+        job = replace(Job.reopen(store, data, trust), crew=crew)
         stages.resume(job, store, listen)
         return _ended(job, store)
 
@@ -208,6 +216,7 @@ def retrain(
     data: Any = None,
     listen: Listener = nobody,
     trust: Trusted = (),
+    executor: Executor | None = None,
 ) -> SearchResult:
     """Train a run's favourites anew, for longer, with other seeds, or another architecture.
 
@@ -221,42 +230,16 @@ def retrain(
         listen: called with every epoch.
         trust: functions and classes of your own that the run names, or their names
             `module:name`; others are not imported.
+        executor: who does trainings that do not depend on each other; with none, this process.
     """
-    check_arguments(retrain, architecture=architecture, listen=listen)
+    check_arguments(retrain, architecture=architecture, listen=listen, executor=executor)
     Retraining(epochs=epochs, seeds=seeds)  # which complains about what is none
-    with RunStore.take(checked_path("run", run)) as store:
-        job = Job.reopen(store, data, trust)
-        race = _asked_race(job, store, architecture, epochs, seeds)
+    folder = checked_path("run", run)
+    with hired(RunOptions(executor=executor)) as crew, RunStore.take(folder) as store:
+        job = replace(Job.reopen(store, data, trust), crew=crew)
+        race = asked_race(job, store, architecture, epochs, seeds)
         stages.retrain(job, store, race, listen)
         return _ended(job, store)
-
-
-def _asked_race(
-    job: Job, store: RunStore, architecture: str | None, epochs: int | None, seeds: int | None
-) -> Race:
-    """The race that a retraining asks for; complains where it cannot be run."""
-    family = job.ground.family
-    if architecture is None:
-        chosen = family.parse(favourites_of(store)[0])
-    else:
-        chosen = given_architecture(family, architecture)
-    if not family.fits(chosen, job.settings.limits):
-        costs = ", ".join(f"{n} {family.cost(chosen, n):,}" for n in job.settings.limits)
-        raise UsageError(
-            f"{chosen} breaks the run's limits ({costs}; limits "
-            f"{dict(job.settings.limits)}); choose a smaller architecture"
-        )
-    count = job.settings.retrain_seeds if seeds is None else seeds
-    length = epochs if epochs is not None else job.settings.retrain_epochs
-    if length is None:
-        length = int(store.read_json("plan.json").get("race", {}).get("epochs", 0))
-    if min(count, length) < 1:
-        raise UsageError(f"seeds and epochs must be at least 1, got {count} and {length}")
-    finalists = favourites_of(store)[: job.settings.finalists]
-    if architecture is not None:
-        finalists = (chosen.text,)
-    plain = job.plain if architecture is None else ()
-    return job.race(finalists, count, length, plain)
 
 
 def explain(run: str | Path, data: Any = None, trust: Trusted = ()) -> NetworkExplanation:
@@ -340,7 +323,7 @@ def train(
         retraining: dropout and averaging; its epochs and seeds, unless these are given here.
         seed: where all randomness comes from.
         out: the run's folder; None for a new one under `runs`.
-        run: device and threads.
+        run: device and threads, and who does trainings that do not depend on each other.
         listen: called with every event.
     """
     check_arguments(
@@ -377,9 +360,11 @@ def train_request(
     if family is not None:
         check_family(family, job)
     chosen = given_architecture(job.ground.family, architecture)
-    with _new_store(job, config, folder, stages.GIVEN) as store:
-        stages.start_given(job, chosen, store, listen)
-        return _ended(job, store)
+    with hired(request.run) as crew:
+        job = replace(job, crew=crew)
+        with _new_store(job, config, folder, stages.GIVEN) as store:
+            stages.start_given(job, chosen, store, listen)
+            return _ended(job, store)
 
 
 def is_complete(store: RunStore) -> bool:

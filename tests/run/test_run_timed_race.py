@@ -11,6 +11,7 @@ from meritnas.families.tabular.spec import Tabular
 from meritnas.run import timed_race
 from meritnas.run.begin import begin
 from meritnas.settings.request import Request
+from meritnas.training import epoch_time
 
 
 def test_a_measurement_that_diverges_is_still_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,8 +20,8 @@ def test_a_measurement_that_diverges_is_still_one(monkeypatch: pytest.MonkeyPatc
 
     reading, space = TableReading(scaling="standard"), Tabular(layers=2, widths=(4, 8))
     job, _ = begin("wine", None, Request(space=space, reading=reading))
-    monkeypatch.setattr(timed_race, "train_child", unsteady)
-    assert timed_race._seconds_for(job, 1, "4-4", 0.0, 1.0) > 0
+    monkeypatch.setattr(epoch_time, "train_child", unsteady)
+    assert timed_race._measured(job, "4-4", 0.0, 1.0) > 0
 
 
 @pytest.mark.parametrize(

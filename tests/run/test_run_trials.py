@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,11 @@ QUICK: dict[str, Any] = {
     **{"retrain_epochs": 2, "retrain_seeds": 1, "scaling": "standard", "max_params": 300},
     **{"plain": False, "finalists": 1, "candidates": 5, "trials": 4},
 }
+
+
+def losses_of(patch: pytest.MonkeyPatch, of: Callable[[str], float | None]) -> None:
+    """Short trainings come to what a function says."""
+    patch.setattr(trials.Trial, "__call__", lambda one, *_: of(one.architecture))
 
 
 def kept(run: Path, name: str) -> dict[str, Any]:
@@ -43,6 +49,21 @@ def test_candidates_are_tried_and_all_are_judged_by_that(tmp_path: Path) -> None
     assert steps == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
+def test_several_at_a_time_come_to_the_same(tmp_path: Path) -> None:
+    asked = {name: value for name, value in QUICK.items() if name != "threads"}
+    alone = search("wine", out=tmp_path / "alone", threads=1, **asked)
+    two = search("wine", out=tmp_path / "two", threads=1, jobs=2, **asked)
+    for name in ("trials", "architecture"):
+        found = [kept(result.run, name) for result in (alone, two)]
+        for each in found:
+            for told in ("seconds", "phase_seconds"):
+                each.pop(told, None)
+        assert found[0] == found[1]
+    weights = [(result.run / "model.safetensors").read_bytes() for result in (alone, two)]
+    assert weights[0] == weights[1]
+    assert [*kept(two.run, "trials")["losses"]] == [*kept(alone.run, "trials")["losses"]]
+
+
 def test_without_them_nothing_is_tried(tmp_path: Path) -> None:
     result = search("wine", out=tmp_path / "run", **{**QUICK, "trials": 0})
     assert not (result.run / "trials.json").exists()
@@ -54,7 +75,7 @@ def test_what_trains_well_comes_first(tmp_path: Path, monkeypatch: pytest.Monkey
     """Votes of others are outnumbered where a trial's loss says the opposite of the size."""
     monkeypatch.setattr(trials, "WEIGHT", 100.0)
     small = {"4-4": 0.0, "4-8": 0.3, "8-4": 0.2, "8-8": 0.4}
-    monkeypatch.setattr(trials, "_short_training", lambda _, text: small.get(text, 1.0))
+    losses_of(monkeypatch, lambda text: small.get(text, 1.0))
     result = search("wine", out=tmp_path / "run", **{**QUICK, "candidates": 8, "trials": 8})
     losses = kept(result.run, "trials")["losses"]
     assert kept(result.run, "architecture")["ranked"][0] == min(losses, key=losses.__getitem__)
@@ -64,7 +85,7 @@ def test_an_interrupted_run_goes_on_with_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = search("wine", out=tmp_path / "whole", **QUICK)
-    train, count = trials._short_training, [0]
+    train, count = trials.Trial.__call__, [0]
 
     def interrupted(*given: Any) -> float | None:
         count[0] += 1
@@ -72,7 +93,7 @@ def test_an_interrupted_run_goes_on_with_the_next(
             raise KeyboardInterrupt
         return train(*given)
 
-    monkeypatch.setattr(trials, "_short_training", interrupted)
+    monkeypatch.setattr(trials.Trial, "__call__", interrupted)
     with pytest.raises(KeyboardInterrupt):
         search("wine", out=tmp_path / "run", **QUICK)
     assert len(kept(tmp_path / "run", "trials")["losses"]) == 2
@@ -89,9 +110,7 @@ def test_a_training_that_diverges_is_kept_and_comes_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trials, "WEIGHT", 100.0)
-    monkeypatch.setattr(
-        trials, "_short_training", lambda _, text: None if text.startswith("8") else 0.5
-    )
+    losses_of(monkeypatch, lambda text: None if text.startswith("8") else 0.5)
     result = search("wine", out=tmp_path / "run", **{**QUICK, "candidates": 8, "trials": 8})
     losses = kept(result.run, "trials")["losses"]
     assert None in losses.values()
@@ -109,7 +128,7 @@ def test_in_limited_time_fewer_are_tried(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_damaged_losses_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "_short_training", _interrupt)
+    monkeypatch.setattr(trials.Trial, "__call__", _interrupt)
     with pytest.raises(KeyboardInterrupt):
         search("wine", out=tmp_path / "run", **QUICK)
     (tmp_path / "run" / "trials.json").write_text('{"losses": {"4-4": "low"}, "seconds": 1.0}')

@@ -22,6 +22,9 @@ from meritnas.families.tabular.family import tabular_space
 from meritnas.result import SearchResult
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.store.run_store import RunStore
+from meritnas.tasks.crew import Alone
+from meritnas.tasks.task import Material
+from meritnas.training.one_training import Ground
 from meritnas.training.race import Race
 from meritnas.training.rungs import mark_best, train_rungs
 
@@ -209,10 +212,10 @@ def test_a_network_of_two_rungs_is_trained_once(tmp_path: Path) -> None:
         {"limit": 80, "architecture": "4-2"},
     ]
     rows = train_rungs(
-        family,
+        Alone(),
+        Material(Ground(family, bundle)),
         ladder,
         Race(("4-4",), (0.0,), (0,), 1),
-        bundle,
         TrainRecipe(),
         RunStore.create(tmp_path / "run", {}),
         told.append,

@@ -27,7 +27,10 @@ from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_store import RunStore
 from meritnas.strategy.tabnas import Tabnas
-from meritnas.training import retrain as retraining
+from meritnas.tasks.crew import Alone
+from meritnas.tasks.task import Material
+from meritnas.training import one_training
+from meritnas.training.one_training import Ground
 from meritnas.training.race import Race
 from meritnas.training.retrain import Retrained, retrain_child, summarise
 from meritnas.training.rungs import train_rungs
@@ -361,7 +364,7 @@ def test_a_halving_race_keeps_the_winner_of_its_last_trainings(
         found = train_child(*given)
         return dataclasses.replace(found, valid_loss=found.valid_loss + given[5])
 
-    monkeypatch.setattr(retraining, "train_child", lucky)
+    monkeypatch.setattr(one_training, "train_child", lucky)
     found = retrain(tmp_path / "run", bundle_of(), **HALVING)
     assert [one["epochs"] for one in found.results] == [1, 1, 1, 1, 2, 2, 3, 3, 3]
     last = found.results[-3:]
@@ -537,7 +540,8 @@ def test_a_smaller_limit_whose_network_diverges_is_left_out(tmp_path: Path) -> N
     store = RunStore.create(tmp_path / "run", CONFIG)
     ladder = [{"limit": 20, "architecture": "always"}, {"limit": 10, "architecture": "never"}]
     race = Race(("never",), (0.0,), (3,), 2)
-    rows = train_rungs(family, ladder, race, bundle, RECIPE, store, lambda _: None)
+    ground = Material(Ground(family, bundle))
+    rows = train_rungs(Alone(), ground, ladder, race, RECIPE, store, lambda _: None)
     assert [row["limit"] for row in rows] == [10]
 
 

@@ -28,6 +28,7 @@ from meritnas.cli.exit_codes import BAD_INPUT
 from meritnas.cli.messages import say_error
 from meritnas.cli.plain_group import PlainGroup
 from meritnas.cli.request import owners
+from meritnas.cli.who_trains import with_address
 from meritnas.errors import MeritNASError
 from meritnas.version import __version__
 from meritnas.workers.launch import launched
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     begun = time.perf_counter()
     if arguments is None:  # this is the whole process, which has been busy with imports until now
         begun -= time.process_time()
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = with_address(sys.argv[1:] if arguments is None else arguments)
     with _as_launched():
         _print_whatever_names_hold()
         words = words_to_complete()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,16 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from meritnas.api import Given, is_complete, nobody, resume, search, search_request
+from meritnas.api import Given, nobody
+from meritnas.comparison.all_runs import all_runs
+from meritnas.comparison.one_run import (
+    PLAN,
+    ByArguments,
+    ByRequest,
+    Common,
+    Listener,
+    OneRun,
+)
 from meritnas.data.files.plain_file import given_path
 from meritnas.data.metric_names import is_loss
 from meritnas.errors import StoreError, UsageError, whole_number
@@ -21,7 +31,7 @@ from meritnas.families.own import asked_space
 from meritnas.plugins import is_own
 from meritnas.report.charts.comparison_figure import comparison_file
 from meritnas.settings.checks import check_arguments
-from meritnas.settings.request import Request
+from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.spec import StrategySpec
 from meritnas.settings.training import MOST_TRAININGS, Retraining
 from meritnas.store.checked_path import out_path
@@ -32,15 +42,13 @@ from meritnas.store.run_folder import has_content
 from meritnas.store.run_store import RunStore
 from meritnas.store.whole_files import remove_stale, write_whole
 from meritnas.strategy.catalogue import strategy_spec
+from meritnas.tasks.crew import Crew
+from meritnas.tasks.hire import hired
 
 _LESS_IS_MORE = ("perplexity",)
-_PLAN = "compare.json"
 _FIGURE = "comparison.svg"
-_RESULT = ("architecture", "params", "seconds", "seed", "strategy", "test")
 _ALIKE = 1e-9
 """Gaps that differ by less, in parts of the largest, differ by rounding only."""
-
-Listener = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True)
@@ -87,10 +95,6 @@ def _plain_if_asked(retraining: Retraining) -> Retraining:
     return replace(retraining, plain=bool(retraining.plain))
 
 
-RunOne = Callable[[StrategySpec, int, Path], dict[str, Any]]
-"""(strategy, seed, folder) -> the summary of a new run."""
-
-
 def compare(
     data: Given,
     target: str | None = None,
@@ -99,9 +103,13 @@ def compare(
     seeds: int = 3,
     out: str | Path,
     listen: Listener = nobody,
+    executor: Executor | None = None,
     **same: Any,
 ) -> Comparison:
     """Run several strategies under equal conditions; the same call goes on where it was.
+
+    Whole runs are what several do at a time (`executor`, or `jobs` and `ray` of `run`), each with
+    one thread unless `run` says otherwise. They must see the folder and the data.
 
     Args:
         data: as for `search`; all strategies see the same rows in the same parts.
@@ -110,25 +118,28 @@ def compare(
         seeds: how many runs each strategy has, with the seeds 0, 1, ...
         out: a folder for all runs; runs in it that are finished are taken as they are, others go
             on; it must have been made by the same comparison.
-        listen: called with every event.
+        listen: called with every event; where runs are done by others, with how far all are.
+        executor: who does the runs; with none, this process, one after the other.
         same: all else that `search` takes, the same for all.
     """
-    check_arguments(compare, target=target, strategies=strategies, listen=listen)
+    check_arguments(compare, target=target, strategies=strategies, listen=listen, executor=executor)
     for given in ("strategy", "seed"):
         if same.get(given) is not None:
             raise UsageError(f"{given} is what a comparison goes through; leave it out")
 
-    each = {**same, "retraining": _plain_if_asked(same.get("retraining") or Retraining())}
-
-    def run_one(spec: StrategySpec, seed: int, run: Path) -> dict[str, Any]:
-        found = search(data, target, strategy=spec, seed=seed, out=run, listen=listen, **each)
-        return found.summary
-
+    options = same.get("run") or RunOptions()
+    if executor is not None:
+        options = replace(options, executor=executor)
+    again = _plain_if_asked(same.get("retraining") or Retraining())
+    each = {**same, "retraining": again, "run": _by_itself(options)}
     asked = {name: value for name, value in same.items() if value is not None}
+    if "run" in asked:
+        asked["run"] = _by_itself(options)
     specs = [strategy_spec(one) for one in strategies]
     named = _own_code(same.get("space"), same.get("reading"))
-    folder = out_path(out)
-    return _compare(data, target, specs, seeds, folder, listen, asked, run_one, named)
+    common = Common(data, target, ByArguments(each), named, _is_in_memory(data))
+    with hired(options) as crew:
+        return _compare(common, specs, seeds, out_path(out), listen, asked, crew)
 
 
 def compare_requests(
@@ -141,16 +152,24 @@ def compare_requests(
     listen: Listener,
 ) -> Comparison:
     """The same by what a request asks for, but for its strategy and its seed."""
-
-    again = _plain_if_asked(request.retraining)
-
-    def run_one(spec: StrategySpec, seed: int, run: Path) -> dict[str, Any]:
-        one = replace(request, strategy=spec, seed=seed, retraining=again)
-        return search_request(data, target, one, run, listen).summary
-
-    asked = {**asdict(request), "strategy": None, "seed": None}
+    again, alone = _plain_if_asked(request.retraining), _by_itself(request.run)
+    options, request = request.run, replace(request, run=alone)
+    asked = {**asdict(request), "strategy": None, "seed": None, "run": _kept_run(alone)}
     named = _own_code(request.space, request.reading)
-    return _compare(data, target, specs, seeds, out, listen, asked, run_one, named)
+    asks = ByRequest(replace(request, retraining=again))
+    common = Common(data, target, asks, named, _is_in_memory(data))
+    with hired(options) as crew:
+        return _compare(common, specs, seeds, out, listen, asked, crew)
+
+
+def _by_itself(options: RunOptions) -> RunOptions:
+    """A run that others do does all by itself; who does it is no part of what a comparison is."""
+    return RunOptions(options.device, options.threads)
+
+
+def _kept_run(options: RunOptions) -> dict[str, Any]:
+    """What a comparison remembers of it."""
+    return {"device": options.device, "threads": options.threads}
 
 
 def label_of(spec: StrategySpec) -> str:
@@ -160,15 +179,13 @@ def label_of(spec: StrategySpec) -> str:
 
 
 def _compare(
-    data: Given,
-    target: str | None,
+    common: Common,
     specs: Sequence[StrategySpec],
     seeds: int,
     folder: Path,
     listen: Listener,
     asked: Mapping[str, Any],
-    run_one: RunOne,
-    named: frozenset[Any],
+    crew: Crew,
 ) -> Comparison:
     labelled = {label_of(spec): spec for spec in specs}
     if len(labelled) < 2:
@@ -178,8 +195,8 @@ def _compare(
     count = whole_number("seeds", seeds, 1, MOST_TRAININGS)
     lock = _taken(folder)
     try:
-        _remember(folder, data, target, asked)
-        return _compare_in(folder, data, labelled, count, listen, run_one, named)
+        _remember(folder, common, asked)
+        return _compare_in(folder, common, labelled, count, listen, crew)
     finally:
         lock.release()
 
@@ -193,41 +210,47 @@ def _taken(folder: Path) -> FolderLock:
 
 def _compare_in(
     folder: Path,
-    data: Given,
+    common: Common,
     labelled: Mapping[str, StrategySpec],
     count: int,
     listen: Listener,
-    run_one: RunOne,
-    named: frozenset[Any],
+    crew: Crew,
 ) -> Comparison:
     """Do what is left of a comparison."""
     remove_stale(folder)
-    rows = []
-    for seed in range(count):
-        for number, (label, spec) in enumerate(labelled.items()):
-            run = seed * len(labelled) + number + 1
-            told = {"strategy": label, "seed": seed, "run": run, "runs": count * len(labelled)}
-            listen({"kind": "compare", **told})
-            place = folder / f"{re.sub(r'[^A-Za-z0-9_.=,()-]', '-', label)}-{seed}"
-            summary = _run(place, data, spec, seed, listen, run_one, named)
-            rows.append(_row(summary, label, place))
-    found = _compared(pd.DataFrame(rows), folder)
-    plain = found.to_json()
+    plan = read_bytes(folder / PLAN, MOST_BYTES)
+    runs = [
+        OneRun(label, spec, seed, folder / _folder_of(label, seed), plan)
+        for seed in range(count)
+        for label, spec in labelled.items()
+    ]
+    if crew.threads is not None:
+        common = common.by(crew.threads)
+        runs = [replace(run, folder=run.folder.absolute()) for run in runs]
+    found = zip(runs, all_runs(runs, common, crew, listen), strict=True)
+    rows = [_row(summary, run.label, run.folder) for run, summary in found]
+    compared = _compared(pd.DataFrame(rows), folder)
+    plain = compared.to_json()
     write_whole(folder / "comparison.json", json.dumps(plain).encode())
-    write_whole(found.figure, comparison_file(plain).encode())
-    return found
+    write_whole(compared.figure, comparison_file(plain).encode())
+    return compared
 
 
-def _remember(folder: Path, data: Any, target: str | None, asked: Mapping[str, Any]) -> None:
+def _folder_of(label: str, seed: int) -> str:
+    return f"{re.sub(r'[^A-Za-z0-9_.=,()-]', '-', label)}-{seed}"
+
+
+def _remember(folder: Path, common: Common, asked: Mapping[str, Any]) -> None:
     """Keep what was asked for, or check that it is the same as before."""
+    data = common.data
     where = str(given_path(data).resolve()) if _is_path(data) else None
     remembered = {
         "data": str(data) if where is None and isinstance(data, str) else where,
-        "target": target,
+        "target": common.target,
         "settings": {name: value for name, value in asked.items() if value is not None},
     }
     plain = json.loads(json.dumps(remembered, default=str))
-    plan = folder / _PLAN
+    plan = folder / PLAN
     with disk_errors(folder):
         known = plan.exists()
     if known:
@@ -252,6 +275,10 @@ def _read_plan(plan: Path) -> Any:
         ) from error
 
 
+def _is_in_memory(data: Any) -> bool:
+    return not isinstance(data, str | Path)
+
+
 def _is_path(data: Any) -> bool:
     return isinstance(data, Path) or (isinstance(data, str) and given_path(data).exists())
 
@@ -265,24 +292,6 @@ def _own_code(space: Any, reading: Any) -> frozenset[Any]:
     else:
         found = frozenset() if given is None else given.own_code
     return found if reading is None else found | reading.own_names
-
-
-def _run(
-    run: Path,
-    data: Any,
-    spec: StrategySpec,
-    seed: int,
-    listen: Listener,
-    run_one: RunOne,
-    named: frozenset[Any],
-) -> dict[str, Any]:
-    if run.is_dir() and has_content(run):
-        store = RunStore.open(run)
-        if is_complete(store):
-            return {**store.read_json("result.json", *_RESULT), "run": str(run)}
-        memory = None if _is_path(data) or isinstance(data, str) else data
-        return resume(run, memory, listen, named | spec.own_names).summary
-    return run_one(spec, seed, run)
 
 
 def _row(summary: Mapping[str, Any], label: str, run: Path) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from meritnas.prepare.settle import settle
 from meritnas.result import result_of
 from meritnas.run.begin import checked_reading
 from meritnas.run.job import Job
+from meritnas.run.local_ranks import cores
 from meritnas.run.stages import start
 from meritnas.settings.checks import checked
 from meritnas.settings.fields import settings_of
@@ -38,6 +39,7 @@ from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.settings.training import Retraining, Training
 from meritnas.store.run_store import RunStore
 from meritnas.strategy.catalogue import strategy_spec
+from meritnas.tasks.hire import hired
 from meritnas.training.train import outputs_of
 from meritnas.wording import did_you_mean
 
@@ -70,6 +72,7 @@ class SearchEstimator(BaseEstimator):
     test_fraction: float = 0.1
     random_state: int | np.random.RandomState | None = None
     device: str = "cpu"
+    n_jobs: int | None = None
     verbose: int = 0
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -152,7 +155,7 @@ class SearchEstimator(BaseEstimator):
             reading=self._reading(),
             training=Training() if self.training is None else self.training,
             retraining=replace(again, seeds=again.seeds or 1),
-            run=RunOptions(self.device),
+            run=RunOptions(self.device, jobs=self._jobs()),
             **more,
         )
 
@@ -162,7 +165,11 @@ class SearchEstimator(BaseEstimator):
         settings = settle(request, kind, kind.facts(source, outline, request.reading))
         job = Job.make(settings, kind, source, outline)
         running, planning = job.planned_search()
-        with tempfile.TemporaryDirectory(prefix="meritnas-") as folder:
+        with (
+            hired(request.run) as crew,
+            tempfile.TemporaryDirectory(prefix="meritnas-") as folder,
+        ):
+            job = replace(job, crew=crew)
             with RunStore.create(Path(folder), make_config(settings, kind, source)) as store:
                 start(job, store, Lines() if self.verbose else nobody, running, planning)
             result = result_of(job, store)
@@ -177,6 +184,10 @@ class SearchEstimator(BaseEstimator):
         self._task = predictor.task
         self.encoder_: Any = predictor.encoder
         return predictor
+
+    def _jobs(self) -> int | None:
+        """Trainings at a time; as in scikit-learn, -1 stands for as many as there are cores."""
+        return cores() if self.n_jobs == -1 else self.n_jobs
 
     def _seed(self) -> int:
         try:

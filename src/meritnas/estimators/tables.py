@@ -131,6 +131,7 @@ class NASClassifier(ClassifierMixin, _NAS):
         test_fraction: the share of rows that only `test_` is measured on; 0 for none.
         random_state: an integer for the same network and predictions again.
         device: where it is computed.
+        n_jobs: trainings at a time after the search, in a process each; -1 for one on each core.
         verbose: 1 to print what is going on.
 
     Attributes:

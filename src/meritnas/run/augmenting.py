@@ -12,8 +12,8 @@ from meritnas.run.job import Job
 from meritnas.settings.augment import Augment
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.store.run_store import RunStore
+from meritnas.training.one_training import recipe_for
 from meritnas.training.race import Race
-from meritnas.training.retrain import recipe_for
 from meritnas.training.short_training import short_loss
 
 _FILE = "augment.json"

@@ -28,6 +28,9 @@ from meritnas.prepare.settle import check_device, usual_epochs
 from meritnas.run.processes import processes
 from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_store import RunStore
+from meritnas.tasks.crew import ALONE, Crew
+from meritnas.tasks.task import Material
+from meritnas.training import one_training as training
 from meritnas.training.race import Race
 from meritnas.training.threads import limited_threads
 from meritnas.wording import listed
@@ -44,12 +47,14 @@ class Job:
         prepared: the data, and the networks that fit them.
         ground: the space and its feasible part.
         begun: when the time that a user gave began to count, by `time.perf_counter`.
+        crew: who does trainings that do not depend on each other; no part of what the job is.
     """
 
     settings: SearchSettings
     prepared: Preparation
     ground: Ground
     begun: float
+    crew: Crew = ALONE
 
     @staticmethod
     def make(
@@ -88,6 +93,16 @@ class Job:
     def bundle(self) -> Bundle[Any]:
         """The encoded data."""
         return self.prepared.bundle
+
+    @cached_property
+    def shared(self) -> Material:
+        """What all its trainings share."""
+        return Material(training.Ground(self.ground.family, self.bundle))
+
+    @property
+    def training_threads(self) -> int:
+        """Of the CPU, for each training that does not depend on others."""
+        return self.crew.threads or self.settings.threads
 
     @property
     def notes(self) -> list[str]:

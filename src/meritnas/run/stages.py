@@ -15,8 +15,9 @@ from meritnas.space.architecture import Architecture
 from meritnas.store.run_store import RunStore
 from meritnas.store.staging import adopt, drop
 from meritnas.training.race import Race
-from meritnas.training.retrain import retrain_child
+from meritnas.training.retrain import retrain_with
 from meritnas.training.rungs import train_rungs
+from meritnas.training.running_race import as_saved
 from meritnas.training.threads import limited_threads
 
 GIVEN = "given"
@@ -147,16 +148,24 @@ def _train(
         listen: told of every epoch.
         left: seconds.
     """
-    family, recipe, bundle = job.ground.family, augmented_recipe(job, store), job.bundle
+    crew, ground, recipe = job.crew, job.shared, augmented_recipe(job, store)
     with limited_threads(job.settings.threads):
         found = store.decode("architecture.json", kept_choice)
-        ladder = found["ladder"]
-        own = left * race.share(len(ladder))
+        ladder, threads = found["ladder"], _threads(job, place)
+        own = left * race.share(len(ladder), crew.size)
         reserves = favourites_of(store) if left < math.inf else ()
-        trained = retrain_child(family, race, bundle, recipe, place, listen, own, reserves)
+        trained = retrain_with(crew, ground, race, recipe, place, listen, own, reserves, threads)
         left = left - trained.seconds
-        rows = train_rungs(family, ladder, race, bundle, recipe, place, listen, left)
+        rows = train_rungs(crew, ground, ladder, race, recipe, place, listen, left, threads)
     result, notes = result_of_race(job, store, trained, rows, found)
     place.write_json("result.json", result)
     for text in notes:
         listen({"kind": "note", "text": text})
+
+
+def _threads(job: Job, place: RunStore) -> int:
+    """Of each training: as many as a race that was begun has had, whoever goes on with it."""
+    if not place.has("retrain.json"):
+        return job.training_threads
+    kept: int | None = place.decode("retrain.json", as_saved)["threads"]
+    return kept or job.settings.threads

@@ -6,21 +6,16 @@ import math
 import operator
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from statistics import mean
 
-from meritnas.errors import DivergedError
 from meritnas.prepare.settle import usual_epochs
 from meritnas.run.augmenting import Trying, seconds_trying, tried_on, trying
 from meritnas.run.job import Job
 from meritnas.store.run_store import RunStore
+from meritnas.tasks.crew import all_do
+from meritnas.training.epoch_time import EpochTime
 from meritnas.training.race import Race, timed_race
-from meritnas.training.retrain import recipe_for
-from meritnas.training.train import train_child
-
-_TIMED_EPOCHS = 3
-"""How many epochs are trained to find out how long one takes."""
 
 _TIMING_SHARE = 0.03
 """Of the time that is left after a search, for all networks that are timed: what takes longer
@@ -31,9 +26,6 @@ _ENDING = 1.0
 
 _ENDING_SHARE = 0.05
 """Of all the time, the most that is kept for that."""
-
-_LEAST_SHARE = 1 / 16
-"""Of the data, to begin with."""
 
 
 def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race:
@@ -55,11 +47,13 @@ def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race
         usual = usual_epochs(settings, job.prepared.facts)[1]
         affordable = int((left - planning) / an_epoch)
         halving = settings.space.halving
-        whole = timed_race(race, swift, rungs, affordable, usual, halving)
+        size = job.crew.size
+        whole = timed_race(race, swift, rungs, affordable, usual, halving, size)
         plan["trying"] = whole.epochs
         pace = seconds[tried_on(job, race)] / an_epoch
         affordable -= math.ceil(pace * trying(job, whole.epochs).whole_epochs)
-        plan["race"] = timed_race(race, swift, rungs, affordable, usual, halving).to_json()
+        fitting = timed_race(race, swift, rungs, affordable, usual, halving, size)
+        plan["race"] = fitting.to_json()
         plan["planning"] = plan.get("planning", 0.0) + planning
         store.write_json("plan.json", plan)
     return store.decode("plan.json", lambda kept: Race.from_json(kept["race"]))
@@ -101,6 +95,13 @@ def _seconds_an_epoch(
     return {text: _measured(job, text, race.dropouts[-1], allowed) for text in texts}
 
 
+def _measured(job: Job, text: str, dropout: float, allowed: float) -> float:
+    """Seconds of an epoch while as many train as will, of the slowest of them."""
+    recipe, threads = job.settings.alone, job.training_threads
+    task = EpochTime(text, dropout, recipe, allowed, threads)
+    return max(map(float, all_do(job.crew, task, job.shared)))
+
+
 def _swift(
     seconds: Mapping[str, float], favourites: Sequence[str], plain: Sequence[str], slowest: float
 ) -> tuple[str, ...]:
@@ -114,30 +115,3 @@ def _swift(
     bound = slowest * mean(seconds[text] for text in plain)
     swift = tuple(text for text in favourites if seconds[text] <= bound)
     return swift or (min(favourites, key=lambda text: seconds[text]),)
-
-
-def _measured(job: Job, text: str, dropout: float, allowed: float) -> float:
-    """Seconds of an epoch, on as much of the data as takes a small part of the time."""
-    rows, share = len(job.bundle.train), _LEAST_SHARE
-    while True:
-        share = min(1.0, max(share, 2 * job.settings.alone.batch_size / rows))
-        took = _seconds_for(job, 1, text, dropout, share)
-        if share == 1.0 or took > allowed:
-            break
-        share *= 4
-    if share < 1.0 or _TIMED_EPOCHS * took > allowed:
-        return took / share
-    return _seconds_for(job, _TIMED_EPOCHS, text, dropout, 1.0) / _TIMED_EPOCHS  # warm caches
-
-
-def _seconds_for(job: Job, epochs: int, text: str, dropout: float, share: float) -> float:
-    """How long a training on this share of the data takes."""
-    family, task = job.ground.family, job.bundle.task
-    recipe = recipe_for(family, text, job.settings.alone)
-    train, valid = job.bundle.train.share(share), job.bundle.valid.share(share)
-    begun = time.perf_counter()
-    module = family.child(text, dropout=dropout, auxiliary=recipe.auxiliary > 0)
-    module = module.to(job.settings.device)
-    with suppress(DivergedError):  # the race finds out whether all do
-        train_child(module, train, valid, task.loss, recipe, epochs, 0)
-    return time.perf_counter() - begun

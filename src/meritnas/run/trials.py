@@ -11,9 +11,14 @@ from typing import Any
 import numpy as np
 
 from meritnas.engine.candidates import Candidate
+from meritnas.families.family import Family
 from meritnas.run.job import Job
+from meritnas.settings.recipe import TrainRecipe
 from meritnas.store.run_store import RunStore
+from meritnas.tasks.task import Tell
+from meritnas.training.one_training import Ground
 from meritnas.training.short_training import short_loss
+from meritnas.training.threads import limited_threads
 from meritnas.witness.trials import NAME, WEIGHT, Trials
 from meritnas.witness.vote import order, rank_sums
 
@@ -50,9 +55,10 @@ def try_out(
 ) -> Tried:
     """Train as many candidates as were asked for briefly, and order all by what that says.
 
-    They are trained as small as the supernet is, one after the other, best first; each is kept in
-    the run, so that an interrupted run goes on with the next. What they came to is one more witness
-    (`witness/trials.py`), about those that were not trained as well.
+    They are trained as small as the supernet is, best first, as many at a time as the job's crew
+    does; each is kept in the run, so that an interrupted run goes on with those that are missing.
+    What they came to is one more witness (`witness/trials.py`), about those that were not trained
+    as well.
 
     Args:
         job: the run's.
@@ -65,18 +71,73 @@ def try_out(
     if len(wanted) < 2:
         return Tried([*candidates])
     known, earlier = store.decode(_FILE, _as_kept) if store.has(_FILE) else ({}, 0.0)
-    spent = earlier
-    for number, text in enumerate(wanted, start=1):
-        now = time.perf_counter()
-        if text not in known:
-            if number > 2 and _is_late(job, now - begun + earlier):
-                break
-            known[text] = _short_training(job, text)
-            spent += time.perf_counter() - now
-            store.write_json(_FILE, {"losses": known, "seconds": spent})
-        listen({"kind": "trial", "step": number, "steps": len(wanted), "architecture": text})
+    spent, trying = earlier, time.perf_counter()
+    left, flying = [text for text in wanted if text not in known], 0
+    for number in range(1, 1 + len(known)):
+        listen({"kind": "trial", "step": number, "steps": len(wanted)})
+    while True:
+        late = _is_late(job, time.perf_counter() - begun + earlier)
+        while left and flying < job.crew.size and not (late and len(known) + flying >= 2):
+            job.crew.begin(_trial_of(job, left.pop(0)), job.shared, _nobody)
+            flying += 1
+        if not flying:
+            break
+        task, loss = job.crew.wait()
+        assert isinstance(task, Trial)
+        flying -= 1
+        known[task.architecture] = loss
+        spent = earlier + time.perf_counter() - trying
+        # In one order, whoever was first: sums of a regression depend on it.
+        known = {text: known[text] for text in wanted if text in known}
+        store.write_json(_FILE, {"losses": known, "seconds": spent})
+        told = {"step": len(known), "steps": len(wanted), "architecture": task.architecture}
+        listen({"kind": "trial", **told})
     losses = {text: math.inf if loss is None else loss for text, loss in known.items()}
     return Tried(_ordered(job, candidates, losses), spent, earlier)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate to train briefly.
+
+    Attributes:
+        family: of networks as small as the supernet.
+        architecture: its text.
+        recipe: how it is trained.
+        seed: of its weights and batches.
+        device: where.
+        threads: of the CPU.
+    """
+
+    family: Family
+    architecture: str
+    recipe: TrainRecipe
+    seed: int
+    device: str
+    threads: int
+
+    @property
+    def name(self) -> str:
+        """What it is, for messages."""
+        return f"the short training of {self.architecture}"
+
+    def __call__(self, material: Ground, tell: Tell) -> float | None:
+        """The validation loss; None where it diverged."""
+        del tell
+        with limited_threads(self.threads):
+            child = self.family.child(self.architecture, seed=self.seed).to(self.device)
+            return short_loss(child, material.bundle, self.recipe, _EPOCHS, self.seed)
+
+
+def _trial_of(job: Job, text: str) -> Trial:
+    settings = job.settings
+    family = settings.space.small(job.ground.searched)
+    recipe = replace(settings.alone, auxiliary=0.0)
+    return Trial(family, text, recipe, settings.seed, settings.device, job.training_threads)
+
+
+def _nobody(said: Any) -> None:
+    del said
 
 
 def _ordered(
@@ -97,15 +158,6 @@ def _ordered(
         )
         for k in order(said, weights)
     ]
-
-
-def _short_training(job: Job, text: str) -> float | None:
-    """The validation loss of a network after a short training; None where it diverged."""
-    settings, data = job.settings, job.bundle
-    family = settings.space.small(job.ground.searched)
-    recipe = replace(settings.alone, auxiliary=0.0)
-    child = family.child(text, seed=settings.seed).to(settings.device)
-    return short_loss(child, data, recipe, _EPOCHS, settings.seed)
 
 
 def _is_late(job: Job, gone: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -21,23 +22,39 @@ _MOST_THREADS = 64
 
 MOST_WORKERS = 1024
 
+MOST_JOBS = 256
+"""Trainings at a time."""
+
 
 @dataclass(frozen=True)
 class RunOptions:
     """Where a run computes.
 
+    Who computes the trainings that do not depend on each other (`jobs`, `ray`, `executor`) is no
+    part of what a run is: they come to the same, with as many threads each.
+
     Attributes:
         device: cpu, cuda, ...
         threads: CPU threads.
+        jobs: Trainings at a time once the search has ended, in a process each.
+        ray: Have them done by Ray, at this address; local for a cluster of this machine.
+        executor: any executor of `concurrent.futures` that does them.
     """
 
     device: str = "cpu"
     threads: int | None = field(
         default=None, metadata=shown(usual="1, or all for large batches", least=1)
     )
+    jobs: int | None = field(
+        default=None, repr=False, metadata=shown(usual="1", least=1, most=MOST_JOBS)
+    )
+    ray: str | None = field(default=None, repr=False, metadata=shown(metavar="ADDRESS"))
+    executor: Executor | None = field(default=None, repr=False, metadata=shown(hidden=True))
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.executor is not None and (self.jobs is not None or self.ray is not None):
+            raise UsageError("give either an executor or jobs and ray, not both")
         most = max(_MOST_THREADS, 4 * (os.cpu_count() or 1))
         if self.threads is not None and self.threads > most:
             raise UsageError(

@@ -100,9 +100,16 @@ class Race:
     @property
     def length(self) -> int:
         """How many epochs all trainings have together."""
-        short = sum(map(operator.mul, self._sizes, self.rounds))
-        heat = sum(each.epochs for each in self._heat)
-        return short + heat + self._to_the_end * self.epochs
+        return self.span(1)
+
+    def span(self, size: int) -> int:
+        """How many epochs follow on each other where so many trainings are done at a time."""
+        counts = list(zip(self._sizes, self.rounds, strict=False))
+        if self._heat:  # which may run beside any round
+            counts[-1] = (counts[-1][0] + len(self._heat), self.rounds[-1])
+        short = sum(math.ceil(count / size) * epochs for count, epochs in counts)
+        last = sum(math.ceil(count / size) for count in self._last_stages)
+        return short + last * self.epochs
 
     @property
     def _sizes(self) -> list[int]:
@@ -114,8 +121,15 @@ class Race:
 
     @property
     def _to_the_end(self) -> int:
+        return sum(self._last_stages)
+
+    @property
+    def _last_stages(self) -> tuple[int, ...]:
+        """How many are trained to the end at the same time, if there is room: see `_in_order`."""
         field = self._sizes[-1] + len(self.late) + (1 if self._heat else len(self.plain))
-        return len(self.dropouts) + field - 1 + len(self.seeds) - 1
+        if len(self.dropouts) == 1:
+            return field, len(self.seeds) - 1
+        return len(self.dropouts), field - 1, len(self.seeds) - 1
 
     @property
     def _heat(self) -> list[Training]:
@@ -125,21 +139,41 @@ class Race:
         short = self.dropouts[0], self.seeds[0], self.rounds[-1]
         return [Training(text, *short) for text in self.plain]
 
-    def share(self, rungs: int) -> float:
-        """The part of all epochs that are the race's own, beside those of so many rungs."""
-        others = rungs * (len(self.dropouts) + len(self.seeds) - 1) * self.epochs
-        return self.length / (self.length + others)
+    def share(self, rungs: int, size: int = 1) -> float:
+        """The part of the time that is the race's own, beside so many rungs.
+
+        Args:
+            rungs: how many networks for smaller limits are trained besides.
+            size: how many trainings are done at a time.
+        """
+        own = self.span(size)
+        return own / (own + math.ceil(rungs * self.beside / size) * self.epochs)
+
+    @property
+    def beside(self) -> int:
+        """How many trainings to the end each network for a smaller limit has."""
+        return len(self.dropouts) + len(self.seeds) - 1
 
     def next(self, results: Sequence[Result]) -> Training | None:
         """What to train after these results, or None when the race is over.
 
         It is also over where all that were to qualify have diverged.
         """
+        return next(iter(self.ready(results)), None)
+
+    def ready(self, results: Sequence[Result]) -> list[Training]:
+        """All that can be trained after these results, in the order in which one would do them."""
         found = {Training.of(one): one for one in results}
-        return next((each for each in self._in_order(found) if each not in found), None)
+        return [each for each in self._in_order(found) if each not in found]
+
+    def in_order(self, results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Results as they would come one after the other, whichever came first."""
+        found = {Training.of(one): one for one in results}
+        place = {each: number for number, each in enumerate(self._in_order(found))}
+        return sorted(results, key=lambda one: place.get(Training.of(one), -1))
 
     def _in_order(self, found: Mapping[Training, Result]) -> Iterator[Training]:
-        """All trainings; who comes next is decided by the results of those before."""
+        """All trainings of which it is decided, by the results of others, that they are needed."""
         for own in self._short(found):
             yield from own
         yield from self._heat
@@ -148,9 +182,14 @@ class Race:
             return
         first = [Training(field[0], each, self.seeds[0], self.epochs) for each in self.dropouts]
         yield from first
-        dropout = best_of([found[each] for each in first])["dropout"]
+        if len(first) > 1 and not _all_in(found, first):
+            return
+        tried = [found[each] for each in first if each in found]
+        dropout = best_of(tried)["dropout"] if tried else self.dropouts[0]
         others = [Training(text, dropout, self.seeds[0], self.epochs) for text in field[1:]]
         yield from others
+        if not _all_in(found, [*first, *others]):
+            return
         # Only a winner has had other seeds, and keeps what they have won until it is beaten.
         winner = best_of([one for each, one in found.items() if each.epochs == self.epochs])
         if not has_diverged(winner):
@@ -158,17 +197,21 @@ class Race:
                 yield replace(Training.of(winner), seed=seed)
 
     def _short(self, found: Mapping[Training, Result]) -> Iterator[list[Training]]:
-        """The trainings of each short round; a round's results must be there for the next."""
+        """The trainings of each short round, up to one whose results are not all there."""
         field = self.finalists
         for epochs in self.rounds:
             own = [Training(text, self.dropouts[0], self.seeds[0], epochs) for text in field]
             yield own
+            if not _all_in(found, own):
+                return
             field = _better_half([found[each] for each in own])
 
     def _field(self, found: Mapping[Training, Result]) -> tuple[str, ...]:
-        """Who is trained to the end, once all short rounds are over; nobody if all diverged."""
-        left = self.finalists
-        for own in self._short(found):
+        """Who is trained to the end, once all short ones are; nobody before, or if all diverged."""
+        left, rounds = self.finalists, list(self._short(found))
+        if not all(_all_in(found, own) for own in (*rounds, self._heat)):
+            return ()
+        for own in rounds:
             left = _better_half([found[each] for each in own])
         heat = [found[each] for each in self._heat]
         plain = _better_half(heat)[:1] if heat else self.plain
@@ -196,7 +239,11 @@ class Race:
         )
 
     def fitted(
-        self, results: Sequence[Result], an_epoch: Callable[[str], float], left: float
+        self,
+        results: Sequence[Result],
+        an_epoch: Callable[[str], float],
+        left: float,
+        size: int = 1,
     ) -> Race:
         """The race whose trainings to the end, when none has begun, fit into the time.
 
@@ -206,15 +253,18 @@ class Race:
             results: so far.
             an_epoch: seconds of one, by architecture.
             left: seconds.
+            size: how many trainings are done at a time.
         """
         found = {Training.of(one): one for one in results}
         following = self.next(results)
         begun = any(each.epochs == self.epochs for each in found)
         if not self.rounds or begun or following is None or following.epochs != self.epochs:
             return self
-        field = [an_epoch(text) for text in self._field(found)]
-        again = (len(self.dropouts) - 1) * field[0] + (len(self.seeds) - 1) * max(field)
-        fitting = int(left / (sum(field) + again))
+        first, *others = [an_epoch(text) for text in self._field(found)]
+        tried = [first] * len(self.dropouts)
+        again = [max([first, *others])] * (len(self.seeds) - 1)
+        stages = [[*tried, *others], again] if len(tried) == 1 else [tried, others, again]
+        fitting = int(left / sum(seconds_together(stage, size) for stage in stages))
         return replace(self, epochs=min(self.epochs, max(self.rounds[-1] + 1, fitting)))
 
     def joined_by(self, architecture: str) -> Race:
@@ -272,6 +322,7 @@ def timed_race(
     epochs: int,
     usual: int,
     halving: Halving = _TABLES,
+    size: int = 1,
 ) -> Race:
     """The race that so many epochs of training allow in all.
 
@@ -283,11 +334,12 @@ def timed_race(
         race: as it would be if time did not matter; its epochs do not count.
         favourites: all that the search has ranked, best first.
         rungs: how many networks of smaller limits are trained besides.
-        epochs: what can be afforded.
+        epochs: what can be afforded, one after the other.
         usual: the epochs of a training where time does not matter.
         halving: how the time is divided.
+        size: how many trainings are done at a time.
     """
-    beside = rungs * (len(race.dropouts) + len(race.seeds) - 1)
+    beside = math.ceil(rungs * race.beside / size)
 
     def of(finalists: int, length: int) -> Race:
         own = tuple(favourites[:finalists])
@@ -296,7 +348,7 @@ def timed_race(
         return replace(found, plain=plain)
 
     def affordable(finalists: int, length: int) -> bool:
-        return of(finalists, length).length + beside * length <= epochs
+        return of(finalists, length).span(size) + beside * length <= epochs
 
     def longest(finalists: int) -> int:
         lengths = range(halving.longest * usual, 1, -1)
@@ -308,6 +360,19 @@ def timed_race(
     while finalists > 1 and longest(finalists) < usual // 2:
         finalists -= 1
     return of(finalists, longest(finalists))
+
+
+def seconds_together(each: Sequence[float], size: int) -> float:
+    """How long trainings take, so many at a time, each begun as soon as there is room."""
+    ends = [0.0] * size
+    for seconds in each:
+        ends.sort()
+        ends[0] += seconds
+    return max(ends)
+
+
+def _all_in(found: Mapping[Training, Result], wanted: Sequence[Training]) -> bool:
+    return all(each in found for each in wanted)
 
 
 def _better_half(results: Sequence[Result]) -> tuple[str, ...]:

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import math
-import operator
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from torch import Tensor, nn
 
 from meritnas.data.bundle import Bundle
 from meritnas.errors import DivergedError
 from meritnas.families.family import Family
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.store.run_store import RunStore
-from meritnas.training.chosen_metric import chosen_threshold, judged
-from meritnas.training.metrics import scores_on
-from meritnas.training.race import Race, Training, best_of, has_diverged
-from meritnas.training.train import Trained, outputs_of, train_child
-
-_WORTH_BEGINNING = 0.5
-"""With less than this part of a training's time left, the next one is not begun; with less than the
-whole, it is planned with as many epochs as fit."""
-
-_MOST_SEEDS = 10
-"""Of a winner that is trained again because there is time left."""
-
-Listener = Callable[[dict[str, Any]], None]
+from meritnas.tasks.crew import Alone, Crew
+from meritnas.tasks.task import Material
+from meritnas.training.one_training import Ground
+from meritnas.training.race import Race, best_of, has_diverged
+from meritnas.training.relay import Listener, run_races
+from meritnas.training.running_race import RunningRace
 
 
 @dataclass(frozen=True)
@@ -71,101 +61,63 @@ def retrain_child(
     seconds: float = math.inf,
     reserves: Sequence[str] = (),
 ) -> Retrained:
+    """Run the race in this process, and otherwise as `retrain_with` does."""
+    ground = Material(Ground(family, bundle))
+    return retrain_with(Alone(), ground, race, recipe, store, listen, seconds, reserves)
+
+
+def retrain_with(
+    crew: Crew,
+    ground: Material,
+    race: Race,
+    recipe: TrainRecipe,
+    store: RunStore,
+    listen: Listener,
+    seconds: float = math.inf,
+    reserves: Sequence[str] = (),
+    threads: int | None = None,
+) -> Retrained:
     """Run the race; the run keeps the weights of the best training.
 
     Validation rows decide everything, also a metric's threshold; the test part is only scored.
-    Finished trainings are kept in `retrain.json`, so an interrupted race goes on with the next one;
-    the run's trained network is replaced when all of them are done.
+    Finished trainings are kept in `retrain.json`, so an interrupted race goes on with those that
+    are missing; the run's trained network is replaced when all of them are done. What comes out
+    does not depend on who trains, and in which order, but where time ends it.
 
     Where they take longer than `seconds` in all, because the machine has become slower since
     the race was planned, the last training has fewer epochs or ends early, and the race with it.
     Where there is time left, those whom short rounds have left out and then `reserves` are trained
     to the end, too, and at last the winner with further seeds. Without a limit nobody joins.
 
+    Args:
+        crew: who trains.
+        ground: the `Ground` of all trainings.
+        race: who takes part.
+        recipe: how they are trained.
+        store: where all is kept.
+        listen: told of every epoch.
+        seconds: that all trainings may take.
+        reserves: who takes part where there is time left.
+        threads: of each training; None for as many as there are.
+
     Raises:
         DivergedError: All trainings have diverged.
     """
-    results, spent = _kept(race, store)
-    an_epoch: dict[str, float] = {}  # seconds, of each network's last training
-    store.write_json("retrain.json", {"plan": race.to_json(), "results": results})
-    while (training := race.next(results)) is not None:
-        begun = time.perf_counter()
-        end = begun + seconds - spent
-        fitting = _fitting(training, seconds - spent, an_epoch)
-        try:
-            trained = _train(training, family, race, bundle, recipe, results, listen, end, fitting)
-            results.append(_result(training, trained, bundle))
-        except DivergedError:
-            results.append(_no_result(training))
-        else:
-            if best_of(results) is results[-1]:
-                store.write_weights(
-                    "retrain.safetensors",
-                    _kept_weights(trained.module),
-                    _about(results[-1]),
-                )
-        took = time.perf_counter() - begun
-        spent += took
-        an_epoch.pop(training.architecture, None)  # so that it is the last one
-        an_epoch[training.architecture] = took / max(1, len(results[-1]["valid_losses"]))
-        race = _in_time(race, results, reserves, seconds - spent, an_epoch)
-        # Apart from the results, which are the same however often the training was interrupted.
-        store.write_json("timing.json", {"retrain": spent})
-        store.write_json("retrain.json", {"plan": race.to_json(), "results": results})
-    if has_diverged(best_of(results)):
-        raise DivergedError
-    store.rename("retrain.safetensors", "model.safetensors")
-    return summarise(race, results, spent)
+    running = RunningRace(race, recipe, store, seconds, reserves, crew.size, threads)
+    run_races([running], crew, ground, listen)
+    return ended(running)
 
 
-def _in_time(
-    race: Race,
-    results: Sequence[dict[str, Any]],
-    reserves: Sequence[str],
-    left: float,
-    an_epoch: Mapping[str, float],
-) -> Race:
-    """The race as the time allows it: cut short, as it is, or with more to train.
+def ended(running: RunningRace) -> Retrained:
+    """The outcome of a race in which nothing is left to do, of which the run keeps the network.
 
-    Args:
-        race: so far.
-        results: so far.
-        reserves: who may join, best first.
-        left: seconds.
-        an_epoch: seconds that one takes, of each network that was trained.
+    Raises:
+        DivergedError: All trainings have diverged.
     """
-
-    def worth_beginning(architecture: str, epochs: int) -> bool:
-        return _WORTH_BEGINNING * epochs * _seconds_of(architecture, an_epoch) <= left
-
-    if left < math.inf:
-        race = race.fitted(results, lambda text: _seconds_of(text, an_epoch), left)
-    following = race.next(results)
-    if following is not None:
-        worth = worth_beginning(following.architecture, following.epochs)
-        return race if worth else race.cut(results)
-    if left == math.inf:
-        return race
-    waiting = race.waiting(results, reserves)
-    joining = waiting[0] if waiting else str(best_of(results)["architecture"])
-    if not worth_beginning(joining, race.epochs):
-        return race
-    if waiting:
-        return race.joined_by(joining)
-    return race.seeded_by(max(race.seeds) + 1) if len(race.seeds) < _MOST_SEEDS else race
-
-
-def _fitting(training: Training, left: float, an_epoch: Mapping[str, float]) -> int:
-    """As many epochs as there is time for, where that is known, up to those planned."""
-    if not an_epoch or left == math.inf:
-        return training.epochs
-    seconds = _seconds_of(training.architecture, an_epoch)
-    return max(1, min(training.epochs, int(left / seconds)))
-
-
-def _seconds_of(architecture: str, an_epoch: Mapping[str, float]) -> float:
-    """Of an epoch: the network's own, or those of the last one that was trained."""
-    return an_epoch.get(architecture, list(an_epoch.values())[-1])
+    if has_diverged(best_of(running.results)):
+        raise DivergedError
+    running.end()
+    return summarise(running.race, running.results, running.spent)
 
 
 def summarise(race: Race, results: list[dict[str, Any]], seconds: float) -> Retrained:
@@ -188,142 +140,3 @@ def summarise(race: Race, results: list[dict[str, Any]], seconds: float) -> Retr
         results=tuple(results),
         seconds=seconds,
     )
-
-
-def _kept(race: Race, store: RunStore) -> tuple[list[dict[str, Any]], float]:
-    """The trainings that an interrupted race has finished, and how long they took."""
-    if not store.has("retrain.json"):
-        return [], 0.0
-    saved = store.decode("retrain.json", _as_saved)
-    # Runs of 0.1 have trainings of one length only, which they do not say.
-    results = [{**one, "epochs": one.get("epochs", race.epochs)} for one in saved["results"]]
-    done = race.next(results) is None and store.has("model.safetensors")
-    whole = done or store.has("retrain.safetensors") or all(map(has_diverged, results))
-    if saved["plan"] != race or not whole:
-        return [], 0.0
-    spent = float(store.read_json("timing.json", "retrain")["retrain"]) if results else 0.0
-    return results, spent
-
-
-def _as_saved(found: dict[str, Any]) -> dict[str, Any]:
-    """A retrain.json, which has the losses and scores of every training."""
-    for one in found["results"]:
-        loss = one["valid_loss"]
-        if loss is not None and not math.isfinite(loss):
-            raise ValueError(f"{loss} is no loss")
-        if not math.isfinite(one.get("judged", 0.0)) or not 0 < one.get("threshold", 0.5) < 1:
-            raise ValueError("what a training came to is no number, or its threshold no chance")
-        operator.index(one.get("epochs", 1))  # which runs of 0.1 do not say
-        numbers = (one["dropout"], one["seed"], *dict(one["test"]).values())
-        if not isinstance(one["architecture"], str) or not all(map(math.isfinite, numbers)):
-            raise TypeError("a training has an architecture, a dropout, a seed and scores")
-    return {"plan": Race.from_json(found["plan"]), "results": list(found["results"])}
-
-
-def _train(
-    training: Training,
-    family: Family,
-    race: Race,
-    bundle: Bundle[Any],
-    recipe: TrainRecipe,
-    results: Sequence[dict[str, Any]],
-    listen: Listener,
-    end: float,
-    epochs: int,
-) -> Trained:
-    recipe = recipe_for(family, training.architecture, recipe)
-    module = family.child(
-        training.architecture,
-        seed=training.seed,
-        dropout=training.dropout,
-        auxiliary=recipe.auxiliary > 0,
-    )
-
-    before = sum(one["epochs"] for one in results)
-    begun = time.perf_counter()
-
-    def tell(epoch: int) -> bool:
-        listen(
-            {
-                "kind": "retrain",
-                "step": before + epoch,
-                "steps": max(race.length, before + training.epochs),
-                "architecture": training.architecture,
-                "seed": training.seed,
-                "epoch": epoch,
-            }
-        )
-        now = time.perf_counter()
-        # A training that has not been fitted into the time ends with the epoch closest to its end.
-        return now + 0.5 * (now - begun) / epoch > end and epoch < epochs
-
-    return train_child(
-        module.to(bundle.train.inputs.device),
-        bundle.train,
-        bundle.valid,
-        bundle.task.loss,
-        recipe,
-        epochs,
-        training.seed,
-        tell,
-    )
-
-
-def recipe_for(family: Family, architecture: str, recipe: TrainRecipe) -> TrainRecipe:
-    """The recipe as it is for a network: only the cells that were asked for have a second head."""
-    if family.of(architecture) is family.asked:
-        return recipe
-    return replace(recipe, auxiliary=0.0)
-
-
-def _kept_weights(module: nn.Module) -> dict[str, Tensor]:
-    """A network's weights but for its auxiliary head's, which only training needs."""
-    return {
-        name: value
-        for name, value in module.state_dict().items()
-        if not name.startswith("auxiliary.")
-    }
-
-
-def _about(result: Mapping[str, Any]) -> dict[str, str]:
-    """What stands beside weights: the network, and the threshold that was chosen for them."""
-    own = {"threshold": repr(result["threshold"])} if "threshold" in result else {}
-    return {"architecture": str(result["architecture"]), **own}
-
-
-def _result(training: Training, trained: Trained, bundle: Bundle[Any]) -> dict[str, Any]:
-    test, task = bundle.test, bundle.task
-    judging: dict[str, Any] = {}
-    if task.metric:
-        outputs, target = outputs_of(trained.module, bundle.valid.inputs), bundle.valid.target
-        threshold = chosen_threshold(task, outputs, target)
-        task = replace(task, threshold=threshold)
-        judging = {"judged": judged(task, outputs, target)}
-        judging |= {"threshold": threshold} if threshold != 0.5 else {}
-    return {
-        "architecture": training.architecture,
-        "dropout": training.dropout,
-        "seed": training.seed,
-        "epochs": training.epochs,
-        "valid_loss": trained.valid_loss,
-        "best_epoch": trained.best_epoch,
-        "train_losses": list(trained.train_losses),
-        "valid_losses": list(trained.valid_losses),
-        **judging,
-        "test": scores_on(trained.module, task, test) if len(test) else {},
-    }
-
-
-def _no_result(training: Training) -> dict[str, Any]:
-    """Of a training that diverged."""
-    return {
-        "architecture": training.architecture,
-        "dropout": training.dropout,
-        "seed": training.seed,
-        "epochs": training.epochs,
-        "valid_loss": None,
-        "best_epoch": None,
-        "train_losses": [],
-        "valid_losses": [],
-        "test": {},
-    }

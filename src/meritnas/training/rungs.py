@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from meritnas.data.bundle import Bundle
 from meritnas.errors import DivergedError
 from meritnas.families.family import Family
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.store.run_store import RunStore
+from meritnas.tasks.crew import Crew
+from meritnas.tasks.task import Material
 from meritnas.training.race import Race, best_of
-from meritnas.training.retrain import Listener, Retrained, retrain_child
+from meritnas.training.relay import Listener, run_races
+from meritnas.training.retrain import Retrained, ended
+from meritnas.training.running_race import RunningRace
 
 Row = dict[str, Any]
 """One point of a trade-off curve: `limit`, `architecture`, `short`, `params`, `valid_loss`,
@@ -20,52 +24,66 @@ Row = dict[str, Any]
 
 
 def train_rungs(
-    family: Family,
+    crew: Crew,
+    ground: Material,
     ladder: Sequence[Mapping[str, Any]],
     race: Race,
-    bundle: Bundle[Any],
     recipe: TrainRecipe,
     store: RunStore,
     listen: Listener,
     seconds: float = math.inf,
+    threads: int | None = None,
 ) -> list[Row]:
     """Train the network found for each smaller limit, as the run's own network was trained.
 
+    Where time is limited, as many rungs have the same share of it as are trained at a time;
+    otherwise whatever can be trained is.
+
     Args:
-        family: the space.
+        crew: who trains.
+        ground: the `Ground` of all trainings.
         ladder: `limit` and `architecture` of each rung, largest first, and in `reserves` who is
             trained besides where there is time left.
         race: of the run's own network; its dropouts, seeds and epochs are everyone's.
-        bundle: the data.
         recipe: how weights are trained.
         store: the run; each rung gets a folder of its own in it.
         listen: told of every epoch.
         seconds: that all of them may take.
+        threads: of each training; None for as many as there are.
 
     Returns:
         A row for each rung but those whose trainings have all diverged.
     """
-    rows: list[Row] = []
-    known: dict[str, Row | None] = {}
+    firsts: dict[str, tuple[int, Mapping[str, Any]]] = {}
     for number, rung in enumerate(ladder, start=1):
-        text = str(rung["architecture"])
-        if text not in known:
-            folder = f"rung-{number}"
-            own = Race((text,), race.dropouts, race.seeds, race.epochs)
-            inside = store.inside(folder)
-            share = seconds / (len(ladder) - number + 1)
-            try:
-                others = rung.get("reserves", ()) if seconds < math.inf else ()
-                trained = retrain_child(family, own, bundle, recipe, inside, listen, share, others)
-            except DivergedError:
-                known[text] = None
-            else:
-                seconds -= trained.seconds
-                known[text] = point(family, int(rung["limit"]), trained, folder)
-        row = known[text]
-        if row is not None:
-            rows.append({**row, "limit": int(rung["limit"])})
-    return rows
+        firsts.setdefault(str(rung["architecture"]), (number, rung))
+    left, limited = [*firsts.items()], seconds < math.inf
+    rows: dict[str, Row] = {}
+    while left:
+        some = left[: crew.size if limited else None]
+        share = seconds / math.ceil(len(left) / len(some))
+        left = left[len(some) :]
+        running = {
+            text: RunningRace(
+                Race((text,), race.dropouts, race.seeds, race.epochs),
+                recipe,
+                store.inside(f"rung-{number}"),
+                share,
+                rung.get("reserves", ()) if limited else (),
+                crew.size if len(some) == 1 else 1,
+                threads,
+            )
+            for text, (number, rung) in some
+        }
+        run_races([*running.values()], crew, ground, listen)
+        seconds -= max(one.spent for one in running.values())
+        for text, one in running.items():
+            number, rung = firsts[text]
+            with suppress(DivergedError):
+                found, folder = ended(one), f"rung-{number}"
+                rows[text] = point(ground.value.family, int(rung["limit"]), found, folder)
+    known = [(rows.get(str(rung["architecture"])), int(rung["limit"])) for rung in ladder]
+    return [{**row, "limit": limit} for row, limit in known if row is not None]
 
 
 def point(family: Family, limit: int | None, trained: Retrained, folder: str) -> Row:

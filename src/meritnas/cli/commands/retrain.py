@@ -19,6 +19,7 @@ from meritnas.cli.newer_version import tell_newer_version
 from meritnas.cli.progress.listener import Listener
 from meritnas.cli.request import assemble
 from meritnas.cli.trusted import Trust, trusted
+from meritnas.cli.who_trains import taken_out
 from meritnas.data.files.plain_file import given_path
 from meritnas.errors import UsageError
 from meritnas.settings.search_only import SEARCH_ONLY
@@ -131,20 +132,24 @@ def _again(
     listener: Listener,
     named: Sequence[str],
 ) -> dict[str, Any]:
+    who = taken_out(given)
     if given:
         flags = ", ".join(f"--{name}" for name in sorted(given))
         raise UsageError(f"a run is retrained with its own settings; leave out {flags}")
 
     from meritnas import api  # here, so that --help does not wait for torch
+    from meritnas.tasks.hire import executor_of
 
-    found = api.retrain(
-        run,
-        architecture=architecture,
-        epochs=epochs,
-        seeds=seeds,
-        listen=listener,
-        trust=named,
-    )
+    with executor_of(who) as executor:
+        found = api.retrain(
+            run,
+            architecture=architecture,
+            epochs=epochs,
+            seeds=seeds,
+            listen=listener,
+            trust=named,
+            executor=executor,
+        )
     return found.summary
 
 

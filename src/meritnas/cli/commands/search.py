@@ -18,7 +18,9 @@ from meritnas.cli.messages import resume_command, say
 from meritnas.cli.progress.listener import Listener
 from meritnas.cli.request import Asked, assemble
 from meritnas.cli.trusted import Trust, trusted
+from meritnas.cli.who_trains import taken_out
 from meritnas.errors import UsageError
+from meritnas.settings.request import RunOptions
 from meritnas.workers.launch import Launch, launched
 
 if TYPE_CHECKING:
@@ -48,7 +50,9 @@ def make_search(chosen: Chosen, owned: Sequence[Owner], begun: float | None) -> 
         with plain_outcome(lambda: _way_on(listener.run or resume)):
             if trust and resume is None:
                 raise UsageError("--trust goes with --resume; a new search imports what it names")
+            who = RunOptions()
             if resume is not None:
+                who = taken_out(given)
                 _only_resume({**given, **given_values({"config": config})})
             elif print_config:
                 _print_config(asked_for(chosen, given))
@@ -60,7 +64,7 @@ def make_search(chosen: Chosen, owned: Sequence[Owner], begun: float | None) -> 
             page = _page(listener, live_port) if live or live_port else nullcontext()
             with page, listener:
                 summary = (
-                    _go_on(resume, trust, listener)
+                    _go_on(resume, trust, listener, who)
                     if resume is not None
                     else _start(asked_for(chosen, given), listener, begun)
                 )
@@ -178,10 +182,15 @@ def _only_resume(given: dict[str, Any]) -> None:
         )
 
 
-def _go_on(run: Path, trust: list[str] | None, listener: Listener) -> dict[str, Any]:
+def _go_on(
+    run: Path, trust: list[str] | None, listener: Listener, who: RunOptions
+) -> dict[str, Any]:
     from meritnas import api
+    from meritnas.tasks.hire import executor_of
 
-    return api.resume(run, listen=listener, trust=trusted(run, trust)).summary
+    named = trusted(run, trust)
+    with executor_of(who) as executor:
+        return api.resume(run, listen=listener, trust=named, executor=executor).summary
 
 
 def _way_on(run: Path | None) -> str:

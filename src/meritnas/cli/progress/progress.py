@@ -43,7 +43,7 @@ def stage_text(event: Event) -> str:
     """The stage that an event belongs to, in a word."""
     if event["kind"] == "search":
         return _PHASES.get(event["phase"], str(event["phase"]))
-    return "trying" if event["kind"] == "trial" else "training"
+    return {"trial": "trying", "runs": "comparing"}.get(event["kind"], "training")
 
 
 def detail_text(event: Event) -> str:
@@ -56,9 +56,18 @@ def detail_text(event: Event) -> str:
     if event["kind"] == "search":
         leader = f"{event.get('leader_short', event['leader'])} leads"
         return ", ".join([*_sure(event), *_costs(event), leader])
+    if event["kind"] == "runs":
+        at_work = [f"{run_text(one)} {one['share']:.0%}" for one in event["at_work"]]
+        return "; ".join([f"{event['done']} of {event['runs']} runs done", *at_work])
     if event["kind"] == "trial":
         return f"short training {event['step']} of {event['steps']}"
-    return f"seed {event['seed']}, epoch {event['epoch']}"
+    return "; ".join(f"seed {one['seed']}, epoch {one['epoch']}" for one in _trainings(event))
+
+
+def _trainings(event: Event) -> list[Event]:
+    """All trainings at the moment, in an order that does not change with every event."""
+    every = [event, *event.get("beside", ())]
+    return sorted(every, key=lambda one: (one["seed"], one.get("architecture", "")))
 
 
 def run_text(event: Event) -> str:
