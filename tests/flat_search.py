@@ -18,12 +18,17 @@ from meritnas.strategy.catalogue import strategy_spec
 
 
 def arguments(data: Any, **flat: Any) -> dict[str, Any]:
-    """What `meritnas.search` takes for these settings; plain networks race where asked for."""
+    """What `meritnas.search` takes for these settings; plain networks race where asked for.
+
+    So does a yardstick.
+    """
     flat.setdefault("plain", False)
     space = flat.get("space")
     spec = space.spec if isinstance(space, Family) else space
     wanted = None if spec is None else space_spec(spec).data or None
     kind = recognise(data, wanted)
+    if kind.compared:
+        flat.setdefault("yardstick", False)
     parts: dict[str, Any] = {}
     for name, owner in (
         ("training", Training),

@@ -171,6 +171,7 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
             "split": "random",
             "drop_missing_target": False,
             "metric": "f1",
+            "yardstick": None,
             "max_unpacked_mb": 4_000,
         },
         "preset": None,

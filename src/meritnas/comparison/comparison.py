@@ -25,8 +25,10 @@ from meritnas.comparison.one_run import (
     OneRun,
 )
 from meritnas.data.files.plain_file import given_path
+from meritnas.data.kinds import recognise
 from meritnas.data.metric_names import is_loss
 from meritnas.errors import StoreError, UsageError, whole_number
+from meritnas.families.catalogue import space_spec
 from meritnas.families.own import asked_space
 from meritnas.plugins import is_own
 from meritnas.report.charts.comparison_figure import comparison_file
@@ -95,6 +97,16 @@ def _plain_if_asked(retraining: Retraining) -> Retraining:
     return replace(retraining, plain=bool(retraining.plain))
 
 
+def _without_yardstick(data: Any, space: Any, reading: Any) -> Any:
+    """How the data is read; what others make of it is found out where it was asked for."""
+    if reading is None:
+        spec = asked_space(space)
+        wanted = None if spec is None else space_spec(spec).data or None
+        reading = recognise(data, wanted).reading()
+    asked = getattr(reading, "yardstick", False)
+    return replace(reading, yardstick=False) if asked is None else reading
+
+
 def compare(
     data: Given,
     target: str | None = None,
@@ -131,7 +143,8 @@ def compare(
     if executor is not None:
         options = replace(options, executor=executor)
     again = _plain_if_asked(same.get("retraining") or Retraining())
-    each = {**same, "retraining": again, "run": _by_itself(options)}
+    reading = _without_yardstick(data, same.get("space"), same.get("reading"))
+    each = {**same, "retraining": again, "reading": reading, "run": _by_itself(options)}
     asked = {name: value for name, value in same.items() if value is not None}
     if "run" in asked:
         asked["run"] = _by_itself(options)
@@ -154,9 +167,10 @@ def compare_requests(
     """The same by what a request asks for, but for its strategy and its seed."""
     again, alone = _plain_if_asked(request.retraining), _by_itself(request.run)
     options, request = request.run, replace(request, run=alone)
+    reading = _without_yardstick(data, request.space, request.reading)
     asked = {**asdict(request), "strategy": None, "seed": None, "run": _kept_run(alone)}
     named = _own_code(request.space, request.reading)
-    asks = ByRequest(replace(request, retraining=again))
+    asks = ByRequest(replace(request, retraining=again, reading=reading))
     common = Common(data, target, asks, named, _is_in_memory(data))
     with hired(options) as crew:
         return _compare(common, specs, seeds, out, listen, asked, crew)

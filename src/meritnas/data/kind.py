@@ -152,6 +152,8 @@ class DataKind(Protocol):
     """Whether its networks write on, instead of answering."""
     has_parts: bool = False
     """Whether a sample has several parts, whose worth can be told apart."""
+    compared: bool = False
+    """Whether other kinds of models are fitted beside its networks, to compare."""
     asks_target: bool = True
     """Whether a user says what is predicted."""
     stored: str

@@ -143,6 +143,11 @@ class SearchEstimator(BaseEstimator):
                 )
         return reading
 
+    def _quiet_reading(self) -> Any:
+        """The same without a yardstick, which is not asked for where others are at hand."""
+        reading = self._reading()
+        return replace(reading, yardstick=False) if self._kind.compared else reading
+
     def _request(self, seed: int, **more: Any) -> Request:
         """What the parameters ask for."""
         again = Retraining() if self.retraining is None else self.retraining
@@ -152,7 +157,7 @@ class SearchEstimator(BaseEstimator):
             epochs=self.epochs,
             minutes=self.minutes,
             seed=seed,
-            reading=self._reading(),
+            reading=self._quiet_reading(),
             training=Training() if self.training is None else self.training,
             retraining=replace(again, seeds=again.seeds or 1),
             run=RunOptions(self.device, jobs=self._jobs()),

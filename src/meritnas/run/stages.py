@@ -11,6 +11,7 @@ from meritnas.run.job import Job
 from meritnas.run.kept_search import kept_search, write_plan
 from meritnas.run.summary import result_of_race
 from meritnas.run.timed_race import planned_race, planned_trying, seconds_left
+from meritnas.run.yardstick import measure
 from meritnas.space.architecture import Architecture
 from meritnas.store.run_store import RunStore
 from meritnas.store.staging import adopt, drop
@@ -99,6 +100,7 @@ def _finish(job: Job, store: RunStore, listen: Listener, search: Search | None) 
     with limited_threads(job.settings.threads):
         if not store.has("architecture.json"):
             choose(job, store, listen, search or kept_search(job, store))
+        measure(job, store)
         begun = store.has("retrain.json")
         race = last_race(store) if begun else planned_race(job, store, favourites_of(store))
         if not begun:

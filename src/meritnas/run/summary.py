@@ -13,6 +13,7 @@ from meritnas.run.augmenting import augmented_recipe, seconds_trying
 from meritnas.run.job import Job
 from meritnas.run.outcome import outcome_notes
 from meritnas.run.timed_race import planning_seconds
+from meritnas.run.yardstick import kept_yardstick, seconds_measuring
 from meritnas.store.run_store import RunStore
 from meritnas.training.race import best_of, has_diverged
 from meritnas.training.retrain import Retrained
@@ -99,6 +100,7 @@ def _summary(
         "test_spread": trained.test_spread,
         "test_best": trained.test_best,
         **_threshold(job, trained),
+        **_yardstick(store),
         "retrain_epochs": race.epochs,
         "retrain_seeds": trained.seeds,
         "race": race.to_json(),
@@ -109,11 +111,20 @@ def _summary(
             planning_seconds(store)
             + float(found["seconds"])
             + seconds_trying(store)
+            + seconds_measuring(store)
             + trained.seconds,
             2,
         ),
         "run": str(store.folder),
     }
+
+
+def _yardstick(store: RunStore) -> dict[str, Any]:
+    """What others make of the same rows; nothing where nobody looked."""
+    found = kept_yardstick(store)
+    # Without its seconds, which are other ones each time: `seconds` of the result has them.
+    own = {name: value for name, value in found.items() if name != "seconds"}
+    return {"yardstick": own} if own else {}
 
 
 def _threshold(job: Job, trained: Retrained) -> dict[str, Any]:

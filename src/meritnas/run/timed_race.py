@@ -12,6 +12,7 @@ from statistics import mean
 from meritnas.prepare.settle import usual_epochs
 from meritnas.run.augmenting import Trying, seconds_trying, tried_on, trying
 from meritnas.run.job import Job
+from meritnas.run.yardstick import seconds_measuring
 from meritnas.store.run_store import RunStore
 from meritnas.tasks.crew import all_do
 from meritnas.training.epoch_time import EpochTime
@@ -74,7 +75,8 @@ def seconds_left(job: Job, store: RunStore) -> float:
     searching = float(store.read_json("architecture.json", "seconds")["seconds"])
     whole = 60.0 * job.settings.minutes
     ending = min(_ENDING, _ENDING_SHARE * whole)
-    return whole - ending - planning_seconds(store) - searching - seconds_trying(store)
+    before = planning_seconds(store) + searching + seconds_trying(store) + seconds_measuring(store)
+    return whole - ending - before
 
 
 def planning_seconds(store: RunStore) -> float:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from meritnas.data.columns.encoder import ColumnRow
 
 
-_NO_MATTER = ("class_weight", "metric")
+_NO_MATTER = ("class_weight", "metric", "yardstick")
 """Settings of a table's reading that change nothing about its columns."""
 
 _TABLE = "table"

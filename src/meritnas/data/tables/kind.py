@@ -31,6 +31,7 @@ class TableKind(DataKind):
     this = "this is a table"
     rows = "rows"
     stored = ""
+    compared = True
     reading = TableReading
     space = "tabular"
     strategy = "tabnas"

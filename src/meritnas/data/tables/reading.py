@@ -34,6 +34,7 @@ class TableReading(Reading):
         drop_missing_target: Leave out rows without a target.
         metric: What finalists are chosen by: accuracy, balanced_accuracy, log_loss, roc_auc,
             average_precision, f1; for numbers r2, rmse, mae, quantile=0.9.
+        yardstick: Also score a trivial guess, a linear model and boosted trees on the same rows.
     """
 
     task: Literal["classification", "regression"] | None = field(
@@ -51,6 +52,9 @@ class TableReading(Reading):
     split: str = field(default="random", metadata=shown(metavar="WAY"))
     drop_missing_target: bool = False
     metric: str | None = field(default=None, metadata=shown(usual="the loss", metavar="NAME"))
+    yardstick: bool | None = field(
+        default=None, metadata=shown(usual="on; compare and estimators: off")
+    )
 
     def __post_init__(self) -> None:
         for name in OVERRIDES:

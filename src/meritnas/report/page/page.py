@@ -29,6 +29,7 @@ from meritnas.report.page.search import (
     tradeoff_section,
 )
 from meritnas.report.page.section import Section
+from meritnas.report.page.yardstick import yardstick_section
 from meritnas.report.repeat import repeat_command
 from meritnas.report.run_files import RunFiles, read_run
 from meritnas.report.run_network import RunNetwork, run_network
@@ -44,6 +45,7 @@ _MAKERS: dict[str, Callable[[RunFiles, RunNetwork], Section | None]] = {
     "summary": summary_section,
     "limits": limits_section,
     "network": network_section,
+    "yardstick": yardstick_section,
     "learning": learning_section,
     "policy": policy_section,
     "entropy": entropy_section,

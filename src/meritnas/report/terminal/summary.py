@@ -35,6 +35,8 @@ def summary_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         rows.append(("fit the limits", _feasible_text(summary)))
     if "test" in summary:
         rows += _score_rows(summary)
+    if "yardstick" in summary:
+        rows += _yardstick_rows(summary)
     if "threshold" in summary:
         chosen = (
             f"{float(summary['threshold']):.3g}, by validation {metric_name(summary['metric'])}"
@@ -89,6 +91,18 @@ def _feasible_text(summary: Mapping[str, Any]) -> str:
     about = "" if summary.get("exact", True) else "at least "
     few, many = count_text(summary["feasible_count"]), count_text(summary["space_count"])
     return f"{about}{few} of {many} networks ({share})"
+
+
+OTHERS = {"trivial": "a trivial guess", "linear": "a linear model", "trees": "boosted trees"}
+"""Of a yardstick, in the order of what they can."""
+
+
+def _yardstick_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The first metric of others on the same rows."""
+    metric = next(iter(summary["test"]), "")
+    found = {name: summary["yardstick"][part].get(metric) for part, name in OTHERS.items()}
+    told = [f"{name} {score_text(value)}" for name, value in found.items() if value is not None]
+    return [("for comparison", f"{metric_name(metric)} of {', '.join(told)}")] if told else []
 
 
 def _score_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -1,0 +1,212 @@
+"""What others make of the same rows: a trivial guess, a linear model, gradient boosted trees."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+from torch import Tensor
+
+from meritnas.data.bundle import Bundle, Part
+from meritnas.data.columns.inputs import TableInputs
+from meritnas.data.task import Task
+from meritnas.training.chosen_metric import chosen_threshold
+from meritnas.training.metrics import score
+from meritnas.training.trivial import trivial_scores
+
+LEAST_ROWS = 50
+"""To train on; fewer tell nothing."""
+
+_MOST_ROWS = 20_000
+"""To train on, and to choose the number of trees by."""
+_MOST_TESTED = 100_000
+_MOST_SECONDS = 4.0
+_SHARE = 0.05
+"""Of the minutes that a user gives, the most that all this may take."""
+_MOST_TREES = 100
+_MOST_STEPS = 200
+_A_TREE = 1.5e-3
+"""Seconds of a tree on hardly any rows, and of a number in a tree and in a step, as measured on one
+core of a usual machine: what is fitted follows from sizes alone, not from how fast a machine is."""
+_OF_A_TREE = 1e-8
+_OF_A_STEP = 5e-9
+_MOST_CODES = 255
+"""Of a category that trees take as one; others they take as numbers."""
+_LEAST_CHANCE = 1e-7
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """Scores on the rows that the network is tested on, each by metric.
+
+    Attributes:
+        trivial: of an answer that looks at no input.
+        linear: of a linear model.
+        trees: of gradient boosted trees, as many as are best on validation rows.
+        rows: how many training rows the models have seen.
+        tested: how many test rows they were scored on.
+        seconds: how long it all took.
+    """
+
+    trivial: dict[str, float]
+    linear: dict[str, float]
+    trees: dict[str, float]
+    rows: int
+    tested: int
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def yardstick(bundle: Bundle[Any], seed: int, minutes: float | None) -> Yardstick | None:
+    """Fit what others would, in a few seconds; None where rows are too few for that.
+
+    Args:
+        bundle: a table that is ready to train on.
+        seed: of the rows that are drawn from large tables.
+        minutes: that a user gives for everything.
+    """
+    begun = time.perf_counter()
+    if len(bundle.train) < LEAST_ROWS or not len(bundle.valid) or not len(bundle.test):
+        return None
+    seconds = min(_MOST_SECONDS, _SHARE * 60.0 * (minutes or _MOST_SECONDS))
+    train = _some(bundle.train, _MOST_ROWS, seed)
+    valid = _some(bundle.valid, _MOST_ROWS, seed)
+    test = _some(bundle.test, _MOST_TESTED, seed)
+    inputs, task = bundle.encoder.inputs, bundle.task
+    scored = _Scored(task, valid, test)
+    return Yardstick(
+        _trivial(task, train, test),
+        scored.of(_linear(task, inputs, train, 0.25 * seconds, seed)),
+        scored.best_of(_trees(task, inputs, train, 0.75 * seconds, seed)),
+        len(train),
+        len(test),
+        time.perf_counter() - begun,
+    )
+
+
+def _some(part: Part, most: int, seed: int) -> Part:
+    found = part if len(part) <= most else part.drawn(most / len(part), seed)
+    return found.to("cpu")
+
+
+def _trivial(task: Task, train: Part, test: Part) -> dict[str, float]:
+    if task.kind != "regression":
+        return trivial_scores(task, train, test)
+    mean = train.target.mean() if train.weights is None else train.target.mul(train.weights).mean()
+    return score(task, mean.expand(len(test), 1), test.target)
+
+
+Outputs = Callable[[Tensor], Tensor]
+"""Encoded rows [n, width] -> what a network would say, [n, outputs]."""
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """Scores models as networks are scored, with a threshold by validation rows."""
+
+    task: Task
+    valid: Part
+    test: Part
+
+    def of(self, outputs: Outputs) -> dict[str, float]:
+        """On test rows."""
+        return self._scores(outputs(self.valid.inputs), outputs(self.test.inputs))
+
+    def best_of(self, stages: Callable[[Tensor], Iterator[Tensor]]) -> dict[str, float]:
+        """On test rows, of the stage with the smallest loss on validation rows."""
+        best, least, chosen = 0, np.inf, None
+        for number, outputs in enumerate(stages(self.valid.inputs)):
+            loss = float(self.task.loss(outputs, self.valid.target, self.valid.weights))
+            if loss < least:
+                best, least, chosen = number, loss, outputs
+        assert chosen is not None
+        tested = next(
+            outputs for number, outputs in enumerate(stages(self.test.inputs)) if number == best
+        )
+        return self._scores(chosen, tested)
+
+    def _scores(self, valid: Tensor, test: Tensor) -> dict[str, float]:
+        threshold = chosen_threshold(self.task, valid, self.valid.target)
+        return score(replace(self.task, threshold=threshold), test, self.test.target)
+
+
+def _linear(task: Task, inputs: TableInputs, train: Part, seconds: float, seed: int) -> Outputs:
+    """A linear model of numbers and of a 1 for each category."""
+    rows, answers, weights = _wide(train.inputs, inputs), train.target.numpy(), _weights(train)
+    work = rows.size * max(1, len(task.classes)) * _OF_A_STEP
+    if task.kind == "regression":
+        ridge = Ridge(alpha=1.0).fit(rows, answers, weights)
+        return lambda new: _column(ridge.predict(_wide(new, inputs)))
+    steps = int(np.clip(seconds / work, 10, _MOST_STEPS))
+    model = LogisticRegression(max_iter=steps, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # as far as the time allows
+        model.fit(rows, answers, weights)
+    return lambda new: _logits(task, model.classes_, model.predict_proba(_wide(new, inputs)))
+
+
+def _trees(
+    task: Task, inputs: TableInputs, train: Part, seconds: float, seed: int
+) -> Callable[[Tensor], Iterator[Tensor]]:
+    """Gradient boosted trees, stage after stage."""
+    kinds = len(task.classes) if task.kind == "multiclass" else 1
+    a_stage = kinds * (_A_TREE + train.inputs.numel() * _OF_A_TREE)
+    codes = [
+        inputs.numbers + place
+        for place, count in enumerate(inputs.cardinalities)
+        if count <= _MOST_CODES
+    ]
+    options: dict[str, Any] = {
+        "max_iter": int(np.clip(seconds / a_stage, 1, _MOST_TREES)),
+        "early_stopping": False,
+        "categorical_features": codes or None,
+        "random_state": seed,
+    }
+    rows, answers, weights = train.inputs.numpy(), train.target.numpy(), _weights(train)
+    if task.kind == "regression":
+        numbers = HistGradientBoostingRegressor(**options).fit(rows, answers, weights)
+        return lambda new: map(_column, numbers.staged_predict(new.numpy()))
+    model = HistGradientBoostingClassifier(**options).fit(rows, answers, weights)
+
+    def stages(new: Tensor) -> Iterator[Tensor]:
+        for chances in model.staged_predict_proba(new.numpy()):
+            yield _logits(task, model.classes_, chances)
+
+    return stages
+
+
+def _wide(rows: Tensor, inputs: TableInputs) -> np.ndarray:
+    """Numbers as they are, and for each category the rows that have it, but for code 0."""
+    plain = rows.numpy()
+    parts = [plain[:, : inputs.numbers]]
+    for place, count in enumerate(inputs.cardinalities):
+        kept = np.arange(1, min(count, _MOST_CODES))
+        parts.append((plain[:, inputs.numbers + place, None] == kept).astype(np.float32))
+    return np.concatenate(parts, axis=1)
+
+
+def _weights(train: Part) -> np.ndarray | None:
+    return None if train.weights is None else train.weights.numpy()
+
+
+def _column(numbers: np.ndarray) -> Tensor:
+    return torch.from_numpy(np.asarray(numbers, dtype=np.float64))[:, None]
+
+
+def _logits(task: Task, known: np.ndarray, chances: np.ndarray) -> Tensor:
+    """Probabilities of the classes that a model knows, as a network would say them."""
+    every = np.full((len(chances), len(task.classes)), _LEAST_CHANCE)
+    every[:, known.astype(np.int64)] = np.clip(chances, _LEAST_CHANCE, 1.0 - _LEAST_CHANCE)
+    logs = torch.from_numpy(np.log(every))
+    return logs[:, 1:] - logs[:, :1] if task.kind == "binary" else logs
