@@ -22,6 +22,7 @@ from meritnas.cli.commands.predict import predict
 from meritnas.cli.commands.report import report
 from meritnas.cli.commands.retrain import make_retrain
 from meritnas.cli.commands.search import make_search
+from meritnas.cli.commands.serve import serve
 from meritnas.cli.commands.show import show
 from meritnas.cli.commands.verify import make_verify
 from meritnas.cli.exit_codes import BAD_INPUT
@@ -108,6 +109,7 @@ def make_app(chosen: Chosen | None = None, begun: float | None = None) -> typer.
     app.command()(make_compare(named, owned))
     app.command()(export)
     app.command()(make_verify())
+    app.command()(serve)
     app.command()(report)
     app.command()(show)
     app.add_typer(make_list(), name="list")

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from meritnas.errors import UsageError
+from meritnas.exporting.docker_export import FILE as DOCKER
+from meritnas.exporting.docker_export import docker_files
 from meritnas.exporting.model_card import card_files
 from meritnas.exporting.onnx_export import FILE as ONNX
 from meritnas.exporting.onnx_export import onnx_files
@@ -27,6 +29,7 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Trained], dict[str, bytes]
     "onnx": ((ONNX,), onnx_files),
     "torch-export": ((PT2,), torch_files),
     "python": ((SOURCE, WEIGHTS), python_files),
+    "docker": ((DOCKER, SOURCE, WEIGHTS), docker_files),
 }
 FORMS = tuple(_FORMS)
 """What a network can be written as."""
@@ -44,8 +47,9 @@ def export(
 
     Args:
         run: its folder; the search has ended.
-        to: "onnx" (`model.onnx`), "torch-export" (`model.pt2`) or "python" (`model.py` with
-            `weights.safetensors`, and `predict.py`, which reads raw data). All come with
+        to: "onnx" (`model.onnx`), "torch-export" (`model.pt2`), "python" (`model.py` with
+            `weights.safetensors`, and `predict.py`, which reads raw data) or "docker" (the same
+            with `service.py`, an HTTP service, and a `Dockerfile`). All come with
             `preprocessing.json`, which says how data becomes inputs and scores become answers,
             and `README.md`, a page about the network.
         out: a folder; None for `export` in the folder with the network's weights, which is the

@@ -64,3 +64,29 @@ def program_source(module: str, command: tuple[str, str] = ANSWERS) -> str:
     return (
         _BEGIN.format(needs=needs) + imports + "\n" + body + "\n" + _END.format(command=command[1])
     )
+
+
+_SERVICE = '''"""The network of this folder as a small HTTP service; needs numpy, torch and uvicorn.
+
+    python service.py --port 8000
+    curl localhost:8000/predict -H "Content-Type: text/csv" --data-binary @new.csv
+"""
+
+from __future__ import annotations
+
+'''
+_SERVED = """
+
+if __name__ == "__main__":
+    from predict import MeritNASError as BadData
+    from predict import Predictor
+
+    sys.exit(serve_folder(Predictor, BadData))
+"""
+
+
+def service_source() -> str:
+    """The file of a service beside `predict.py`."""
+    collector = Collector(checks=True, without=_NOT_NEEDED)
+    collector.add(f"{_ALONE}.service", "serve_folder")
+    return _SERVICE + collector.imports() + "\n" + collector.definitions() + "\n" + _SERVED

@@ -18,7 +18,10 @@ from meritnas.cli.trusted import Trust, trusted
 def export(
     run: opt.Run,
     to: Annotated[
-        str, typer.Option(metavar="FORM", help="onnx, torch-export or python.", show_default=False)
+        str,
+        typer.Option(
+            metavar="FORM", help="onnx, torch-export, python or docker.", show_default=False
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -32,7 +35,7 @@ def export(
     trust: Trust = None,
     as_json: Annotated[bool, switch("--json", "One JSON object.")] = False,
 ) -> None:
-    """Write a run's network in a form that needs no MeritNAS: ONNX, torch.export or Python.
+    """Write a run's network in a form that needs no MeritNAS: ONNX, Python, a container.
 
     It is checked against the run's own before anything is written. For example:
     meritnas export RUN --to onnx
