@@ -22,6 +22,8 @@ from meritnas.families.built.family import BuiltSpace, space_of
 from meritnas.families.built.learning import Learner
 from meritnas.families.built.pieces import Piece
 from meritnas.families.built.reads import Words
+from meritnas.families.drawing import drawing_lines
+from meritnas.families.live_memory import peak_bytes
 from meritnas.supernet.gates import Gate, one_path
 
 sys.path.append(str(Path(__file__).parent.parent / "contracts"))
@@ -99,6 +101,25 @@ def test_every_network_costs_what_counting_it_gives() -> None:
     costs = family.costs["params"].of(everything)
     for picks, cost in zip(everything, costs, strict=True):
         assert cost == counted(family.child(family.space.architecture(picks)))
+
+
+@pytest.mark.parametrize(
+    ("build", "inputs", "shape"),
+    [(own_networks.layers, 4, (4,)), (own_networks.maps, (2, 6, 6), (2, 6, 6))],
+)
+def test_memory_at_once_is_that_of_each_network(
+    build: Any, inputs: Any, shape: tuple[int, ...]
+) -> None:
+    family = space_of(build, inputs, 3)
+    rng = np.random.default_rng(3)
+    for architecture in {family.random(rng) for _ in range(25)}:
+        child = family.child(architecture).eval()
+        assert family.cost(architecture, "peak") == peak_bytes(child, [torch.zeros(1, *shape)])
+    costs = sorted(family.cost(family.random(rng), "peak") for _ in range(30))
+    found = family.feasible(max_peak_kb=costs[10] / 1000)
+    everything = all_paths(family.within({}).diagram)
+    fits = family.maxima["peak"].of(everything) <= costs[10]
+    assert found.count() == fits.sum() > 0
 
 
 def test_multiply_adds_are_those_of_products_and_convolutions() -> None:
@@ -197,6 +218,55 @@ def test_a_ready_module_keeps_its_weights() -> None:
     assert torch.equal(child[2][2].bias, module[2].options[1][2].bias)  # type: ignore[index]
     inputs = torch.randn(3, 4)
     torch.testing.assert_close(module(inputs), family.child("gelu-linear-_")(inputs))
+
+
+@pytest.mark.parametrize(
+    ("build", "inputs", "outputs", "rows"),
+    [
+        (own_networks.layers, 4, 3, torch.randn(5, 4)),
+        (own_networks.maps, (2, 6, 6), 3, torch.randn(5, 2, 6, 6)),
+        (own_networks.transformer, Words(7), 7, torch.randint(7, (2, 5))),
+        (own_networks.ready(4, 2), 4, 2, torch.randn(5, 4)),
+    ],
+)
+def test_networks_are_drawn_and_written_as_python(
+    build: Any, inputs: Any, outputs: int, rows: Tensor
+) -> None:
+    family = space_of(build, inputs, outputs)
+    for seed in range(3):
+        architecture = family.random(seed)
+        child = family.child(architecture).eval()
+        (drawing,) = family.drawings(architecture)
+        known = set(drawing.inputs)
+        for node in drawing.nodes:
+            assert {source for source, _ in node.reads} <= known
+            known.add(node.name)
+        linear = sum(isinstance(part, nn.Linear) for part in child.modules())
+        assert " ".join(drawing_lines(drawing)).count("linear") == linear
+        names: dict[str, Any] = {"__name__": "model"}
+        exec(family.source(architecture), names)
+        written = names["Network"]()
+        written.load_state_dict(child.state_dict())
+        assert torch.equal(written.eval()(rows), child(rows))
+
+
+def test_what_cannot_be_traced_is_not_drawn_and_not_written() -> None:
+    class Branching(nn.Module):
+        def __init__(self, pick: mn.Pick, inputs: int, outputs: int) -> None:
+            super().__init__()
+            self.out = nn.Sequential(
+                mn.Linear(inputs, w := pick.width("w", 2, 3)), mn.Linear(w, outputs)
+            )
+
+        def forward(self, rows: Tensor) -> Tensor:
+            found: Tensor = self.out(rows)
+            return found * 2 if found.mean() > 3 else found
+
+    family = space_of(lambda *given: Branching(*given), 4, 2)
+    architecture = family.random(0)
+    assert family.drawings(architecture) == ()
+    with pytest.raises(MeritNASError, match="use --to onnx or --to torch-export"):
+        family.source(architecture)
 
 
 STATE = {"calls": 0}

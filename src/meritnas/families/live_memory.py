@@ -139,9 +139,11 @@ class Program:
 class _Recorder(TorchDispatchMode):
     """Writes down every operation that depends on the inputs."""
 
-    def __init__(self, inputs: Sequence[Tensor]) -> None:
+    def __init__(self, inputs: Sequence[Tensor], where: Callable[[], str] = str) -> None:
         super().__init__()
         self.program = Program()
+        self.where = where
+        self.places: list[str] = []  # of operations
         self._kept: list[Any] = []  # so that no address is used twice
         self._places: dict[int, int] = {}
         self.program.inputs = [self._add(tensor) for tensor in inputs]
@@ -176,6 +178,7 @@ class _Recorder(TorchDispatchMode):
             if name.endswith("_like"):
                 known = []  # of which only the shape matters
             numbers = self.program.numbers
+            self.places.append(self.where())
             self.program.operations.append(
                 Operation(
                     tuple(dict.fromkeys(place for _, place in known)),
@@ -205,13 +208,36 @@ def moments(
     return recorder.program.moments(last)
 
 
+def peak_by_place(
+    run: Callable[..., Any], inputs: Sequence[Tensor], where: Callable[[], str]
+) -> dict[str, int]:
+    """The most bytes that are alive while any operation of a place runs, inputs included.
+
+    Args:
+        run: as `moments` takes it.
+        inputs: what it reads.
+        where: the place of the operation that runs now, such as a module's name.
+    """
+    sizes = [_bytes_of(one) for one in inputs]
+    with torch.no_grad(), _Recorder(inputs, where) as recorder:
+        outputs = run(*inputs)
+    ends = [recorder.place(one) for one in _tensors(outputs)]
+    alive = recorder.program.moments([place for place in ends if place is not None])
+    found: dict[str, int] = {}
+    for place, one in zip(recorder.places, alive, strict=True):
+        found[place] = max(found.get(place, 0), one.own + sum(sizes[k] for k in one.inputs))
+    return found
+
+
 def peak_bytes(run: Callable[..., Any], inputs: Sequence[Tensor]) -> int:
     """The most bytes that are alive at once while a network runs, its inputs included."""
-    sizes = [
-        BYTES_A_NUMBER * one.untyped_storage().nbytes() // one.element_size() for one in inputs
-    ]
+    sizes = [_bytes_of(one) for one in inputs]
     found = [one.own + sum(sizes[k] for k in one.inputs) for one in moments(run, inputs)]
     return max(found, default=sum(sizes))
+
+
+def _bytes_of(tensor: Tensor) -> int:
+    return BYTES_A_NUMBER * tensor.untyped_storage().nbytes() // tensor.element_size()
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from meritnas.cost.maximum import LargestSum, Maximum, WhenAsked
 from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError, UsageError, told
 from meritnas.families.built.learning import Learner, factors
@@ -20,8 +21,11 @@ from meritnas.families.built.pieces import Observer, Piece, Pieces
 from meritnas.families.built.plan import Plan, picks_by_name
 from meritnas.families.built.reads import Words, answer_shape, as_reads, example
 from meritnas.families.built.supernet import BuiltSupernet
+from meritnas.families.built.traced import drawing_of, source_of
+from meritnas.families.drawing import Drawing
 from meritnas.families.family import Absence, Running, keep, seeded
 from meritnas.families.latency import microseconds_on
+from meritnas.families.live_memory import PEAK_UNIT
 from meritnas.families.own import own_space
 from meritnas.families.stored_size import file_bytes
 from meritnas.families.timed import TimedFamily
@@ -166,15 +170,32 @@ class Origin:
             return observer.pieces(network, example(self.maker.reads, 1, device))
 
     @cached_property
-    def learner(self) -> Learner:
+    def learner(self) -> Learner[Piece]:
         """What every module of every network costs."""
         observer, device = Observer(), self.device
-        names = list(self.plan.by_name)
         found = Learner(
-            self.plan.sizes, lambda picks: self._observe(observer, picks, device), names
+            self.plan.sizes,
+            lambda picks: self._observe(observer, picks, device),
+            list(self.plan.by_name),
         )
         found.learn()
         return found
+
+    @cached_property
+    def peak(self) -> LargestSum:
+        """The memory that is needed at once: the most that any module's operations find alive."""
+        device = self.device
+
+        def observe(picks: Sequence[int]) -> Mapping[str, int]:
+            with own_code(self.maker.name):
+                reads = example(self.maker.reads, 1, device)
+                return Observer().peaks(self.built(picks, device), reads)
+
+        learner = Learner(self.plan.sizes, observe, list(self.plan.by_name))
+        learner.learn()
+        unit = (PEAK_UNIT, 1000)
+        alive = [factors(self.plan.sizes, [part], int, 0, *unit) for part in learner.parts()]
+        return LargestSum(self.plan.sizes, tuple(alive), *unit)
 
     @cached_property
     def costs(self) -> Mapping[str, CostTerms]:
@@ -224,6 +245,7 @@ class BuiltSpace(TimedFamily):
         params: sum(p.numel()), embeddings of a table's categories included.
         flops: multiply-adds of all matrix products and convolutions for one row, image or word.
         size: bytes of its safetensors file, with an upper bound for the file's header.
+        peak: bytes of activations that one row takes at once (`families.live_memory`).
         latency: microseconds for one row, as the sum over its layers, where `timed` measured them.
     """
 
@@ -240,10 +262,19 @@ class BuiltSpace(TimedFamily):
     @cached_property
     def costs(self) -> Mapping[str, CostTerms]:
         """What was counted, for the options that are kept."""
-        rows = zip(self.origin.plan.questions, self.options, strict=True)
-        kept = [np.array([q.options.index(name) for name in names]) for q, names in rows]
-        own = {name: terms.restrict(kept) for name, terms in self.origin.costs.items()}
+        own = {name: terms.restrict(self._kept) for name, terms in self.origin.costs.items()}
         return {**own, **self.timed_costs}
+
+    @cached_property
+    def maxima(self) -> Mapping[str, Maximum]:
+        """The memory that is needed at once."""
+        return WhenAsked(peak=lambda: self.origin.peak.restrict(self._kept))
+
+    @property
+    def _kept(self) -> list[np.ndarray]:
+        """For each decision the numbers of the options that there are."""
+        rows = zip(self.origin.plan.questions, self.options, strict=True)
+        return [np.array([q.options.index(name) for name in names]) for q, names in rows]
 
     @property
     def builds(self) -> int:
@@ -253,9 +284,7 @@ class BuiltSpace(TimedFamily):
     def timed(self, device: str = "cpu") -> BuiltSpace:
         """The same space with a latency for every network."""
         whole = self.origin.timed(device)
-        rows = zip(self.origin.plan.questions, self.options, strict=True)
-        kept = [np.array([q.options.index(name) for name in names]) for q, names in rows]
-        return self.with_latency(whole.restrict(kept))
+        return self.with_latency(whole.restrict(self._kept))
 
     def supernet(self, seed: int = 0) -> BuiltSupernet:
         """The build function's network with all options."""
@@ -295,6 +324,17 @@ class BuiltSpace(TimedFamily):
     def running(self, module: nn.Module, device: str = "cpu") -> Running:
         """What the dry runs read: one row, image or text."""
         return Running(module, (example(self.maker.reads, 1, device),))
+
+    def drawings(self, architecture: Architecture | str) -> tuple[Drawing, ...]:
+        """Layers in the order in which they run, where the code can be traced."""
+        return drawing_of(self.child(architecture))
+
+    def source(self, architecture: Architecture | str) -> str:
+        """The layers and the operations between them, where the code can be traced."""
+        found = self.as_architecture(architecture)
+        with torch.device("meta"):
+            network = self.child(found)
+        return source_of(network, found.text, f"Made by {self.maker.name}.")
 
     @property
     def identity(self) -> Mapping[str, Any]:

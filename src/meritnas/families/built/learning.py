@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from meritnas.cost.terms import CostTerms, Factor
 from meritnas.errors import SpaceError
-from meritnas.families.built.pieces import Piece, Pieces
 
 CHECKED = 256
 """Random networks whose costs must be as the factors say."""
@@ -21,12 +21,13 @@ _MOST_BUILDS = 60_000
 _TRIED = 16
 """Combinations of a group, until one fits to what is decided by others."""
 
+Piece = TypeVar("Piece", bound=Hashable)
 Picks = tuple[int, ...]
 Group = tuple[int, ...]
 
 
 @dataclass
-class _Part:
+class _Part(Generic[Piece]):
     """What is known of one module: which decisions matter, and what it is for their answers.
 
     Attributes:
@@ -42,7 +43,7 @@ class _Part:
         return tuple(picks[i] for i in self.group)
 
 
-class Learner:
+class Learner(Generic[Piece]):
     """Learns what each module of a network is for every answer to the few decisions that matter.
 
     Two networks that agree on all decisions known to matter for a module, and have it different,
@@ -59,11 +60,14 @@ class Learner:
     """
 
     def __init__(
-        self, sizes: Sequence[int], observe: Callable[[Picks], Pieces], names: Sequence[str]
+        self,
+        sizes: Sequence[int],
+        observe: Callable[[Picks], Mapping[str, Piece]],
+        names: Sequence[str],
     ) -> None:
         self._sizes, self._observe, self._names = tuple(sizes), observe, tuple(names)
-        self._seen: dict[Picks, Pieces] = {}
-        self._parts: dict[str, _Part] = {}
+        self._seen: dict[Picks, Mapping[str, Piece]] = {}
+        self._parts: dict[str, _Part[Piece]] = {}
         self._rng = np.random.default_rng(0)
         self._between: list[Picks] = []
         self.builds = 0
@@ -93,7 +97,7 @@ class Learner:
         for part in self._parts.values():
             yield part.group, {key: piece for key, (piece, _) in part.table.items()}
 
-    def networks(self) -> Iterator[tuple[Picks, Pieces]]:
+    def networks(self) -> Iterator[tuple[Picks, Mapping[str, Piece]]]:
         """All networks that were built, and their modules."""
         yield from self._seen.items()
 
@@ -103,7 +107,7 @@ class Learner:
     def _random(self) -> Picks:
         return tuple(int(self._rng.integers(size)) for size in self._sizes)
 
-    def _build(self, picks: Picks) -> Pieces:
+    def _build(self, picks: Picks) -> Mapping[str, Piece]:
         if picks not in self._seen:
             self.builds += 1
             if self.builds > _MOST_BUILDS:

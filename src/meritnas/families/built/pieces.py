@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
+from meritnas.families.live_memory import peak_by_place
 from meritnas.families.stored_size import stored_bytes
 
 Signature = tuple[type, str, tuple[int, ...]]
@@ -83,6 +84,19 @@ class Observer:
                 found[name] = Piece(params, stored, flops, signature)
         return found
 
+    def peaks(self, network: nn.Module, inputs: Tensor) -> dict[str, int]:
+        """The most bytes of activations that are alive while operations of each module run.
+
+        Args:
+            network: on the device of the inputs; it is changed, and thrown away afterwards.
+            inputs: one row.
+        """
+        watch = _Watch({module: name for name, module in network.named_modules()})
+        network.eval()
+        for module in watch.names:
+            module.forward = partial(_inside, module, module.forward, watch)
+        return peak_by_place(network, [inputs], watch.running)
+
     @contextmanager
     def _watched(self, module: nn.Module, watch: _Watch) -> Iterator[None]:
         run = module.forward
@@ -127,6 +141,10 @@ class _Watch:
         finally:
             self._running.pop()
 
+    def running(self) -> str:
+        """The name of the module that runs."""
+        return self._running[-1]
+
     def add(self, name: str, flops: int) -> None:
         """So many more for a module."""
         if flops:
@@ -150,6 +168,11 @@ class _Counting(TorchDispatchMode):
     def __init__(self, watch: _Watch) -> None:
         super().__init__()
         self._watch = watch
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Otherwise torch would load its compiler, which takes seconds."""
+        return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         found = func(*args, **(kwargs or {}))

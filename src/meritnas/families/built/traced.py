@@ -1,0 +1,214 @@
+"""A user's own network as a graph of torch's operations: drawn, and written as Python."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Iterator
+
+import torch
+from torch import fx, nn
+
+from meritnas.errors import UsageError
+from meritnas.families.drawing import Drawing, Node
+from meritnas.families.tabular.embed import EmbedTable
+
+_NO_SOURCE = (
+    "this network cannot be written as Python by itself ({}), because its source is yours; use "
+    "--to onnx or --to torch-export"
+)
+_MOST_NODES = 60
+_IMPORTED = ("torch", "device", "inf", "nan", "self", "getattr")
+_SUMS = ("add", "iadd", "add_")
+_LOAD = '''def load(path: str | Path | None = None) -> Network:
+    """The trained network, ready to use; None for the weights beside this file."""
+    from safetensors.torch import load_file
+
+    network = Network()
+    network.load_state_dict(load_file(path or Path(__file__).with_name("model.safetensors")))
+    return network.eval()
+'''
+
+
+class _Tracer(fx.Tracer):
+    """Takes the embeddings of a table's categories for one layer."""
+
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+        """Whether a module is not looked into."""
+        return isinstance(m, EmbedTable) or super().is_leaf_module(m, module_qualified_name)
+
+
+def traced(network: nn.Module) -> fx.GraphModule | None:
+    """A network as a graph; None where its code does not lend itself to that."""
+    try:
+        return fx.GraphModule(network, _Tracer().trace(network))
+    except Exception:  # whatever a user's code does with what is no tensor
+        return None
+
+
+def drawing_of(network: nn.Module) -> tuple[Drawing, ...]:
+    """The layers of a network, chains of them as one step; none where it cannot be traced."""
+    graph = traced(network)
+    if graph is None:
+        return ()
+    modules = dict(graph.named_modules())
+    inputs = [node.name for node in graph.graph.nodes if node.op == "placeholder"]
+    steps: dict[fx.Node, tuple[str, list[str]]] = {}  # a source, and what is done to it
+    nodes: list[Node] = []
+    names: dict[fx.Node, str] = {}
+    count = 0
+    for node in graph.graph.nodes:
+        read = [one for one in node.all_input_nodes if one in names or one in steps]
+        if _is_shape(node, read):
+            continue
+        if node.op == "placeholder":
+            names[node] = node.name
+        elif node.op == "output":
+            nodes.append(Node("output", tuple(_reading(one, steps, names) for one in read)))
+        elif len(read) == 1 and _sums(node) is False:
+            source, done = _chain(read[0], steps, names)
+            steps[node] = (source, [*done, _words(node, modules)])
+            if len(node.users) > 1:  # several read it, so it has a name
+                count += 1
+                nodes.append(Node(f"part {count}", (_reading(node, steps, names),)))
+                names[node] = f"part {count}"
+        elif read:
+            count += 1
+            joined = "" if _sums(node) else _words(node, modules)
+            reads = tuple(_reading(one, steps, names) for one in read)
+            nodes.append(Node(f"part {count}", reads, joined))
+            names[node] = f"part {count}"
+    if not nodes or len(nodes) > _MOST_NODES:
+        return ()
+    return (Drawing("network", tuple(inputs), tuple(nodes)),)
+
+
+def _is_shape(node: fx.Node, read: list[fx.Node]) -> bool:
+    """Whether it is about sizes and not about what flows."""
+    if node.op in ("placeholder", "output"):
+        return False
+    return (
+        not read
+        or (_called(node) == "getattr" and "shape" in node.args)
+        or (_called(node) in ("size", "dim", "numel"))
+    )
+
+
+def _chain(
+    node: fx.Node, steps: dict[fx.Node, tuple[str, list[str]]], names: dict[fx.Node, str]
+) -> tuple[str, list[str]]:
+    return (names[node], []) if node in names else steps[node]
+
+
+def _reading(
+    node: fx.Node, steps: dict[fx.Node, tuple[str, list[str]]], names: dict[fx.Node, str]
+) -> tuple[str, str]:
+    source, done = _chain(node, steps, names)
+    return source, ", ".join(word for word in done if word)
+
+
+def _sums(node: fx.Node) -> bool:
+    """Whether it is a sum of what it reads."""
+    return node.op != "call_module" and _called(node) in _SUMS and len(node.all_input_nodes) > 1
+
+
+def _called(node: fx.Node) -> str:
+    return node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+
+
+def _words(node: fx.Node, modules: dict[str, nn.Module]) -> str:
+    """What a step does, in a word or two; nothing for what changes shapes only."""
+    if node.op != "call_module":
+        called = _called(node).removeprefix("_").rstrip("_")
+        return "" if called in ("getattr", "getitem", "size", "view", "reshape") else called
+    module = modules[str(node.target)]
+    kind = type(module).__name__.lower()
+    if isinstance(module, nn.Linear):
+        return f"linear {module.out_features}"
+    if isinstance(module, nn.Conv1d | nn.Conv2d):
+        return f"conv {'x'.join(map(str, module.kernel_size))}, {module.out_channels}"
+    return "" if isinstance(module, nn.Identity) else kind
+
+
+def source_of(network: nn.Module, text: str, about: str) -> str:
+    """A Python file with a network that needs torch alone.
+
+    Raises:
+        UsageError: Its code cannot be traced, or it has layers that are not torch's own.
+    """
+    graph = traced(network.eval())
+    if graph is None:
+        raise UsageError(_NO_SOURCE.format("its forward depends on more than tensors"))
+    lines = "\n".join(f"        {line}" for line in _made(graph))
+    for node in graph.graph.nodes:
+        node.type = None  # annotations name what the file does not import
+    code = graph.graph.python_code("self")
+    called = set(re.findall(r"\w+", code.src))
+    strange = sorted(name for name in code.globals if name in called and name not in _IMPORTED)
+    if strange:
+        raise UsageError(_NO_SOURCE.format(f"it calls {', '.join(strange)}"))
+    forward = textwrap.indent(code.src.strip(), "    ")
+    body = forward[forward.index("def forward") :]
+    return f'''"""A network that MeritNAS found; needs torch, and safetensors to load weights.
+
+{json.dumps(text, ensure_ascii=False)[1:-1]}
+
+preprocessing.json says how data becomes inputs, and what scores stand for.
+"""
+
+from __future__ import annotations
+
+from math import inf, nan
+from pathlib import Path
+
+import torch
+from torch import device, nn
+
+
+def _put(network: nn.Module, path: str, part: nn.Module) -> None:
+    """Give a network a part at a place; what is on the way there is made."""
+    *way, name = path.split(".")
+    for each in way:
+        if each not in network._modules:
+            network.add_module(each, nn.Module())
+        network = network.get_submodule(each)
+    network.add_module(name, part)
+
+
+class Network(nn.Module):
+    """{about}"""
+
+    def __init__(self) -> None:
+        super().__init__()
+{lines}
+
+    {body}
+
+
+{_LOAD}'''
+
+
+def _made(graph: fx.GraphModule) -> Iterator[str]:
+    """Lines that make the parts of a network."""
+    for node in graph.graph.nodes:
+        if node.op == "get_attr":
+            raise UsageError(_NO_SOURCE.format(f"it reads '{node.target}' by itself"))
+    for name, module in graph.named_modules():
+        if not name or any(True for _ in module.children()) or type(module) is nn.Module:
+            continue
+        made = f"nn.{module!r}"
+        try:
+            again = eval(made, {"nn": nn})  # torch's own words for a layer of torch
+        except Exception:
+            again = None
+        if type(again) is not type(module) or not _alike(again, module):
+            raise UsageError(_NO_SOURCE.format(f"'{name}' is no layer of torch's own"))
+        yield f'_put(self, "{name}", {made})'
+
+
+def _alike(one: nn.Module, other: nn.Module) -> bool:
+    def shapes(module: nn.Module) -> dict[str, torch.Size]:
+        return {name: value.shape for name, value in module.state_dict().items()}
+
+    return repr(one) == repr(other) and shapes(one) == shapes(other)
