@@ -46,8 +46,10 @@ def importable_name(given: str | Callable[..., Any], what: str) -> str:
 
 def importable(given: object) -> bool:
     """Whether another process finds a function or a class by its name."""
-    module, function = getattr(given, "__module__", ""), getattr(given, "__qualname__", "")
-    return module not in ("", "__main__") and function.isidentifier()
+    module, function = getattr(given, "__module__", None), getattr(given, "__qualname__", "")
+    if module in (None, "__main__") or not function.isidentifier():
+        return False
+    return getattr(sys.modules.get(str(module)), function, None) is given
 
 
 def shown_name(given: object) -> str:
@@ -60,7 +62,7 @@ def shown_name(given: object) -> str:
         return given
     named = given if hasattr(given, "__qualname__") else type(given)
     function = named.__qualname__.rpartition(".")[2].strip("<>")
-    return f"{named.__module__}:{function}"
+    return f"{named.__module__ or '__main__'}:{function}"
 
 
 @dataclass(frozen=True)

@@ -93,8 +93,10 @@ class Attention(nn.Module):
         def split(values: Tensor) -> Tensor:
             return values.view(n, steps, self.heads, -1).transpose(1, 2)
 
-        parts = [split(part(words)) for part in (self.ask, self.key, self.value)]
-        heard = F.scaled_dot_product_attention(*parts, is_causal=True)
+        ask, key, value = (split(part(words)) for part in (self.ask, self.key, self.value))
+        after = torch.ones(steps, steps, device=words.device).triu(1).bool()
+        scores = (ask @ key.transpose(2, 3)).masked_fill(after, -torch.inf)
+        heard = (scores / ask.shape[3] ** 0.5).softmax(3) @ value
         found: Tensor = self.out(heard.transpose(1, 2).reshape(n, steps, -1))
         return found
 

@@ -16,6 +16,7 @@ from meritnas.families.darts.family import DartsSpace, darts_space
 from meritnas.families.fusion.family import FusionSpace, fusion_space
 from meritnas.families.nasbench201.family import Nasbench201Space, nasbench201_space
 from meritnas.families.recurrent.family import RecurrentSpace, recurrent_space
+from meritnas.families.residual.spec import Residual
 from meritnas.supernet.supernet import Supernet
 
 
@@ -98,6 +99,9 @@ OWN_CASES = (
     ),
     own_case("own module with choices", space_of(own_networks.ready(4, 2), 4, 2), trained=True),
 )
+RESIDUAL_CASES = (
+    own_case("residual", Residual(2, (3, 5, 8)).build(TableInputs(4), 3, {}), idle=True),
+)
 CHANNELS = ((4, 8), (8, 12), (8, 16))
 VIEWS = {"image": [(2, 4, 4)], "sound": [(3, 6), (5,)]}
 FUSION_CASES = (
@@ -142,6 +146,7 @@ CELL_CASES = (
 
 CASES = (
     *OWN_CASES,
+    *RESIDUAL_CASES,
     *CELL_CASES,
     *FUSION_CASES,
     tabular_case("numbers", tabular_space(5, 3, 3, (2, 4, 7, 12))),

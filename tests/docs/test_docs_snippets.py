@@ -57,5 +57,5 @@ def test_the_site_builds() -> None:
 def test_examples_for_extension_are_short() -> None:
     text = (ROOT / "docs" / "extending.md").read_text()
     modules = re.findall(r"```python\n(# \w+\.py\n.*?)```", text, flags=re.DOTALL)
-    assert len(modules) == 3  # a strategy; a space's spec and its family
+    assert len(modules) == 2  # a strategy; a space
     assert all(len(module.splitlines()) < 60 for module in modules)

@@ -37,7 +37,17 @@ RECORDED = json.loads(Path(__file__).with_name("recorded_presets.json").read_tex
 """What a search did by default before there were specs."""
 
 NAMES = (
-    *("tabular", "convnet", "nasbench201", "darts", "darts-s1", "darts-s2", "darts-s3", "darts-s4"),
+    *(
+        "tabular",
+        "residual",
+        "convnet",
+        "nasbench201",
+        "darts",
+        "darts-s1",
+        "darts-s2",
+        "darts-s3",
+        "darts-s4",
+    ),
     *("darts-unique", "recurrent", "fusion"),
 )
 IMAGE = (3, 16, 16)

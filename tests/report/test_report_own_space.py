@@ -20,10 +20,8 @@ def test_a_run_in_a_space_of_ones_own_goes_by_its_data_and_lists_what_was_decide
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     snippets = re.findall(r"```python\n(.*?)```", (DOCS / "extending.md").read_text(), re.DOTALL)
-    files = {"activations": "own_activations", "activation_networks": "activation_networks"}
-    for name, module in files.items():
-        (source,) = [each for each in snippets if each.startswith(f"# {name}.py")]
-        (tmp_path / f"{module}.py").write_text(source)
+    (source,) = [each for each in snippets if each.startswith("# activations.py")]
+    (tmp_path / "own_activations.py").write_text(source)
     own = ["--space", "own_activations:Activations", "--out", tmp_path / "run"]
     run("search", "wine", *own, *SHORT, "--quiet")
     printed = capsys.readouterr().out

@@ -181,17 +181,16 @@ class Origin:
         found.learn()
         return found
 
+    def peaks(self, picks: Sequence[int]) -> Mapping[str, int]:
+        """The most bytes that are alive while operations of each module of one network run."""
+        with own_code(self.maker.name):
+            reads = example(self.maker.reads, 1, self.device)
+            return Observer().peaks(self.built(picks, self.device), reads)
+
     @cached_property
     def peak(self) -> LargestSum:
         """The memory that is needed at once: the most that any module's operations find alive."""
-        device = self.device
-
-        def observe(picks: Sequence[int]) -> Mapping[str, int]:
-            with own_code(self.maker.name):
-                reads = example(self.maker.reads, 1, device)
-                return Observer().peaks(self.built(picks, device), reads)
-
-        learner = Learner(self.plan.sizes, observe, list(self.plan.by_name))
+        learner = Learner(self.plan.sizes, self.peaks, list(self.plan.by_name))
         learner.learn()
         unit = (PEAK_UNIT, 1000)
         alive = [factors(self.plan.sizes, [part], int, 0, *unit) for part in learner.parts()]
@@ -269,6 +268,15 @@ class BuiltSpace(TimedFamily):
     def maxima(self) -> Mapping[str, Maximum]:
         """The memory that is needed at once."""
         return WhenAsked(peak=lambda: self.origin.peak.restrict(self._kept))
+
+    def cost(self, architecture: Architecture | str, name: str = "params") -> int:
+        """What an architecture costs; its memory alone does not take knowing that of all others."""
+        if name != "peak":
+            return super().cost(architecture, name)
+        found = self.as_architecture(architecture)
+        self.space.picks(found)  # complains about what is no architecture of this space
+        picks = picks_by_name(self.origin.plan, found.options).values()
+        return max(self.origin.peaks(tuple(picks)).values())
 
     @property
     def _kept(self) -> list[np.ndarray]:

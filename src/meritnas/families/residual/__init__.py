@@ -1,0 +1,1 @@
+"""Residual networks for tables, as a build function: `network.py`."""
