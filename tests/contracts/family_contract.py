@@ -39,7 +39,7 @@ class Case:
             units of weight zero play a part.
         trained: whether networks begin with weights that they were given, whatever the seed.
         codes: whether parts of weights may have no effect on a whole batch even where everything
-            is mixed, because the codes that they make are zero.
+            is mixed, because the codes that they make are zero, or a unit of few is off for all.
     """
 
     name: str

@@ -94,8 +94,8 @@ class Attention(nn.Module):
             return values.view(n, steps, self.heads, -1).transpose(1, 2)
 
         ask, key, value = (split(part(words)) for part in (self.ask, self.key, self.value))
-        after = torch.ones(steps, steps, device=words.device).triu(1).bool()
-        scores = (ask @ key.transpose(2, 3)).masked_fill(after, -torch.inf)
+        scores = ask @ key.transpose(2, 3)
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)
         heard = (scores / ask.shape[3] ** 0.5).softmax(3) @ value
         found: Tensor = self.out(heard.transpose(1, 2).reshape(n, steps, -1))
         return found

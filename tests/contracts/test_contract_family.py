@@ -100,7 +100,9 @@ OWN_CASES = (
     own_case("own module with choices", space_of(own_networks.ready(4, 2), 4, 2), trained=True),
 )
 RESIDUAL_CASES = (
-    own_case("residual", Residual(2, (3, 5, 8)).build(TableInputs(4), 3, {}), idle=True),
+    own_case(
+        "residual", Residual(2, (3, 5, 8)).build(TableInputs(4), 3, {}), idle=True, codes=True
+    ),
 )
 CHANNELS = ((4, 8), (8, 12), (8, 16))
 VIEWS = {"image": [(2, 4, 4)], "sound": [(3, 6), (5,)]}

@@ -98,6 +98,8 @@ def network_section(run: RunFiles, network: RunNetwork) -> Section | None:
     if not network.drawings:
         return _decided_section(network, lead)
     figures = tuple(Figure(graph_picture(each), _caption(each)) for each in network.drawings)
+    if network.family is None or network.family.identity:  # nothing in a picture says who decided
+        return Section("network", "The network", lead, figures=figures, table=_decided(network))
     return Section(
         "network",
         "The network",
@@ -113,10 +115,13 @@ def _caption(drawing: Drawing) -> str:
 
 def _decided_section(network: RunNetwork, lead: str) -> Section | None:
     """The option of every decision, for networks that nothing here knows how to draw."""
+    table = _decided(network)
+    return None if table is None else Section("network", "The network", lead, table=table)
+
+
+def _decided(network: RunNetwork) -> Table | None:
     rows = tuple(zip(network.decisions, network.chosen, strict=False))
-    if not rows:
-        return None
-    return Section("network", "The network", lead, table=Table(("decision", "option"), rows))
+    return Table(("decision", "option"), rows) if rows else None
 
 
 def _data_text(data: dict[str, object]) -> str:
