@@ -23,7 +23,7 @@ from meritnas.exporting.python_export import SOURCE
 from meritnas.families.latency import microseconds
 from meritnas.families.source import WEIGHTS
 
-_NETWORK = "network."
+_NETWORK = ("network.", "network/network.")
 """Names of a network's own numbers in graphs begin with it; others are of what comes before."""
 
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")

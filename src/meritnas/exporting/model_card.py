@@ -25,6 +25,10 @@ _CALLS = {
         "`from model import load; load()(inputs)`: the network as a torch Module, for encoded "
         "inputs, which `preprocessing.json` describes. It needs torch."
     ),
+    "raw.onnx": (
+        "an input for each column of the table, by its name: float64 [n], NaN for missing, or "
+        "texts [n], empty for missing; run it with onnxruntime."
+    ),
     "model.onnx": "numbers and codes, see `preprocessing.json`: run it with onnxruntime.",
     "model.pt2": "the same inputs as `model.onnx`; `torch.export.load('model.pt2').module()`.",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -14,6 +14,9 @@ import torch
 
 from meritnas.errors import UsageError
 from meritnas.exporting.graph import Graph, free_shapes, make_graph, no_graph
+from meritnas.exporting.preprocessing_export import describe
+from meritnas.exporting.raw_onnx import FILE as RAW
+from meritnas.exporting.raw_onnx import check_raw, raw_graph
 from meritnas.exporting.trained import Trained
 
 FILE = "model.onnx"
@@ -25,6 +28,8 @@ _TRACED = 11
 def onnx_files(trained: Trained) -> dict[str, bytes]:
     """`model.onnx`, checked with onnxruntime: as in torch, to 1e-4, at two batch sizes.
 
+    Of a table without dates also `raw.onnx`, which takes its columns as they are.
+
     Raises:
         UsageError: The extra is not installed, or what ONNX makes of the network differs.
     """
@@ -32,7 +37,21 @@ def onnx_files(trained: Trained) -> dict[str, bytes]:
     graph = make_graph(trained)
     blob = _converted(graph)
     _check(runtime, graph, blob)
-    return {FILE: blob}
+    return {**_raw(runtime, graph, blob, describe(trained)), FILE: blob}
+
+
+def _raw(
+    runtime: ModuleType, graph: Graph, blob: bytes, described: Mapping[str, Any]
+) -> dict[str, bytes]:
+    """`raw.onnx`, which takes a table's columns as they are; nothing where ONNX has no words."""
+    raw = raw_graph(blob, described)
+    if raw is None:
+        return {}
+    inputs = graph.sample(_TRACED, 1)
+    named = {name: one.numpy() for name, one in zip(graph.inputs, inputs, strict=True)}
+    known = session_of(runtime, blob).run(None, named)
+    check_raw(session_of(runtime, raw), named, known, described)
+    return {RAW: raw}
 
 
 def load_runtime() -> ModuleType:
