@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 import meritnas
 from flat_search import search
-from meritnas import InfeasibleError, TableInputs, nasbench201_space, tabular_space
+from meritnas import InfeasibleError, TableInputs, darts_space, nasbench201_space, tabular_space
 from meritnas.families.convnet.family import convnet_space
 from meritnas.families.family import Family
 from meritnas.families.live_memory import moments, peak_bytes
@@ -103,6 +103,8 @@ FAMILIES: dict[str, Family] = {
     "tabular": tabular_space(TableInputs(3, (4, 9, 2)), 3, 3, (2, 5, 9, 30)),
     "convnet": convnet_space(3, (3, 9, 8), ("plain3se", "residual3", "inverted3x4se"), CHANNELS),
     "nasbench201": nasbench201_space(3, 4, 1, image=(3, 9, 8)),
+    "darts": darts_space(2, 4, 3, image=(3, 9, 11)),
+    "darts-unique": darts_space(2, 4, 2, "unique", (1, 8, 8)),
     "recurrent": recurrent_space(7, 5),
     "recurrent, one predecessor": recurrent_space(3, 4, 4, 1, known_cells=False),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -29,10 +29,6 @@ class Bound(NamedTuple):
 
 class Maximum(Cost, Protocol):
     """A cost that is the largest of many, known for each architecture, and what limits mean."""
-
-    def restrict(self, kept: Sequence[np.ndarray]) -> Self:
-        """The same cost on a space that keeps only these option indices of each decision."""
-        ...
 
     def bound(self, most: int) -> Bound:
         """What keeps this cost at most so large."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from meritnas.cost.maximum import Maximum, WhenAsked
 from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.cell_words import counted_kinds, short_cell, split_after
@@ -26,6 +27,7 @@ from meritnas.families.darts.child import (
 from meritnas.families.darts.costs import counted_costs, timed_terms
 from meritnas.families.darts.genotype import CellsText, GenotypeText, present_edges
 from meritnas.families.darts.operations import OPERATIONS, edge_operations
+from meritnas.families.darts.peak import peak_cost
 from meritnas.families.darts.spec import VARIANTS, Darts, Stem, Variant
 from meritnas.families.darts.supernet import DartsBody, MixedDartsCell
 from meritnas.families.drawing import Drawing, Node, node_name
@@ -89,6 +91,7 @@ class DartsSpace(TimedFamily):
         flops: multiply-adds of convolutions and the linear layer for one image.
         size: bytes of the file of weights, at most.
         latency: microseconds for one image, where `timed` has measured them.
+        peak: bytes of activations that one image takes at once (`families.live_memory`).
     """
 
     classes: int
@@ -167,6 +170,11 @@ class DartsSpace(TimedFamily):
     def running(self, module: nn.Module, device: str = "cpu") -> Running:
         """One image."""
         return Running(module, (torch.zeros(1, *self.image, device=device),))
+
+    @cached_property
+    def maxima(self) -> Mapping[str, Maximum]:
+        """The memory that is needed at once."""
+        return WhenAsked(peak=partial(peak_cost, self))
 
     def timed(self, device: str = "cpu") -> DartsSpace:
         """With a latency for every network."""
