@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from meritnas.cost.terms import Cost, CostTerms, Factor, amount_text
 from meritnas.errors import SpaceError
-from meritnas.space.rule import Levels
+from meritnas.space.rule import Levels, of_equal_size
+
+_MOST_STATES = 300_000
 
 
 class Bound(NamedTuple):
@@ -52,6 +54,46 @@ class WhenAsked(Mapping[str, Maximum]):
 
     def __len__(self) -> int:
         return len(self._made)
+
+
+State = TypeVar("State", bound=Hashable)
+
+
+def automaton(
+    begin: State,
+    after: Callable[[int, State, int], tuple[State | None, int]],
+    sizes: Sequence[int],
+    most: int,
+) -> Levels:
+    """What is left of a walk through all decisions if nothing that is known of it is too much.
+
+    Args:
+        begin: the state before the first decision.
+        after: (place of the decision, state, option) -> the state after it, None where that is
+            forbidden, and what the cost is known to be at least by then; all of it at the end.
+        sizes: the number of options of each decision, as they are read.
+        most: of the cost.
+    """
+    states: dict[State, int] = {begin: 0}
+    levels = []
+    for place, size in enumerate(sizes):
+        following: dict[State, int] = {}
+        level = np.full((len(states), size), -1, dtype=np.int64)
+        for state, number in states.items():
+            for option in range(size):
+                found, known = after(place, state, option)
+                if found is None or known > most:
+                    continue
+                ends = place + 1 == len(sizes)
+                level[number, option] = 0 if ends else following.setdefault(found, len(following))
+        if len(following) > _MOST_STATES:
+            raise SpaceError(
+                f"a limit on this maximum needs more than {_MOST_STATES:,} states to be kept "
+                "exactly; offer fewer options, or leave the limit out"
+            )
+        levels.append(level)
+        states = following or {begin: 0}
+    return of_equal_size(levels)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from meritnas.cost.maximum import Bound
+from meritnas.cost.maximum import Bound, automaton
 from meritnas.cost.terms import amount_text
 from meritnas.families.darts.cell_memory import SAME, CellKind, CellMemory, Taken
 from meritnas.families.darts.child import (
@@ -83,31 +83,32 @@ class CellsPeak:
         levels: list[np.ndarray] = []
         for kind in self.kinds:
             decisions = slice(kind.first, kind.first + len(EDGES))
-            own = None if self.rule is None else self.rule[decisions]
-            levels += _levels(kind, most, own)
+            walk = _Walk(kind, most, None if self.rule is None else self.rule[decisions])
+            sizes = [len(options) for options in kind.taken]
+            begin = 0, CellMemory.begin(kind).within(most)
+            levels += automaton(begin, walk.after, sizes, most)
         if self.always > most:
             levels[0] = np.full_like(levels[0], -1)
         return Bound((), of_equal_size(levels), of_maximum=True)
 
 
-def _levels(kind: CellKind, most: int, rule: Levels | None) -> Iterator[np.ndarray]:
-    """The automaton of one kind of cells; what breaks the rule is not followed."""
-    states = {(0, CellMemory.begin(kind).within(most)): 0}
-    for edge, options in enumerate(kind.taken):
-        following: dict[tuple[int, CellMemory], int] = {}
-        level = np.full((len(states), len(options)), -1, dtype=np.int64)
-        for (ruled, cell), number in states.items():
-            found = {taken: cell.after(edge, taken) for taken in set(options)}
-            for option, taken in enumerate(options):
-                after = 0 if rule is None else int(rule[edge][ruled, option])
-                known = found[taken][1]
-                if after < 0 or known > most:
-                    continue
-                key = after, found[taken][0].within(most)
-                ends = edge + 1 == len(EDGES)  # then nothing of the cell is left
-                level[number, option] = 0 if ends else following.setdefault(key, len(following))
-        yield level
-        states = following
+@dataclass(frozen=True)
+class _Walk:
+    """Edges in order; what breaks the space's rule is not followed."""
+
+    kind: CellKind
+    most: int
+    rule: Levels | None
+
+    def after(
+        self, edge: int, state: tuple[int, CellMemory], option: int
+    ) -> tuple[tuple[int, CellMemory] | None, int]:
+        ruled, cell = state
+        following = 0 if self.rule is None else int(self.rule[edge][ruled, option])
+        if following < 0:
+            return None, 0
+        found, known = cell.after(edge, self.kind.taken[edge][option])
+        return (following, found.within(self.most)), known
 
 
 def peak_cost(family: DartsSpace) -> CellsPeak:

@@ -101,7 +101,7 @@ class FeatureReader(ModalityReader):
     def forward(self, rows: Tensor, wanted: Collection[int] | None = None) -> list[Tensor | None]:
         """Rows [n, width] -> the wanted features, None for the others; all by default."""
         numbers = range(len(self._features)) if wanted is None else wanted
-        modalities = {self._features[k].modality for k in numbers}
+        modalities = dict.fromkeys(self._features[k].modality for k in numbers)
         parts = {m: self.parts(rows, m) for m in modalities}
         return [
             self.reshaped(rows, k, parts[feature.modality][feature.place]) if k in numbers else None
