@@ -16,12 +16,20 @@ from torch import Tensor, nn
 
 import meritnas
 from flat_search import search
-from meritnas import InfeasibleError, TableInputs, darts_space, nasbench201_space, tabular_space
+from meritnas import (
+    InfeasibleError,
+    TableInputs,
+    darts_space,
+    fusion_space,
+    nasbench201_space,
+    tabular_space,
+)
 from meritnas.families.convnet.family import convnet_space
 from meritnas.families.family import Family
 from meritnas.families.live_memory import moments, peak_bytes
 from meritnas.families.recurrent.family import recurrent_space
 
+VIEWS = {"image": [(2, 4, 4)], "sound": [(3, 6), (5,)]}
 CHANNELS = ((4, 8), (8, 12), (8, 16))
 X = torch.zeros(1, 6)
 
@@ -105,6 +113,10 @@ FAMILIES: dict[str, Family] = {
     "nasbench201": nasbench201_space(3, 4, 1, image=(3, 9, 8)),
     "darts": darts_space(2, 4, 3, image=(3, 9, 11)),
     "darts-unique": darts_space(2, 4, 2, "unique", (1, 8, 8)),
+    "fusion": fusion_space(VIEWS, 3, channels=8, length=4, backbones={"image": "conv"}),
+    "fusion, new inputs": fusion_space(
+        {f"v{k}": [(3 + k,)] for k in range(4)}, 2, 2, 2, 4, 2, shared=True, new_inputs=True
+    ),
     "recurrent": recurrent_space(7, 5),
     "recurrent, one predecessor": recurrent_space(3, 4, 4, 1, known_cells=False),
 }

@@ -92,8 +92,11 @@ def automaton(
                 "exactly; offer fewer options, or leave the limit out"
             )
         levels.append(level)
-        states = following or {begin: 0}
-    return of_equal_size(levels)
+        states = following
+    # Where no walk was left, there was no state either, but automata have one at least.
+    return of_equal_size(
+        [level if len(level) else np.full((1, level.shape[1]), -1) for level in levels]
+    )
 
 
 @dataclass(frozen=True)

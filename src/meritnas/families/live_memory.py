@@ -200,12 +200,16 @@ def moments(
         inputs: what it reads.
         kept: the numbers of inputs that are read again after it has run.
     """
+    program, last = recorded(run, inputs)
+    return program.moments([*last, *(program.inputs[number] for number in kept)])
+
+
+def recorded(run: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[Program, list[int]]:
+    """(what a network does, the storages of what it gives), as far as inputs matter."""
     with torch.no_grad(), _Recorder(inputs) as recorder:
         outputs = run(*inputs)
     ends = [recorder.place(one) for one in _tensors(outputs)]
-    last = [place for place in ends if place is not None]
-    last += [recorder.program.inputs[number] for number in kept]
-    return recorder.program.moments(last)
+    return recorder.program, [place for place in ends if place is not None]
 
 
 def peak_by_place(

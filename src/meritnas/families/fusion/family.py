@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, get_args
 
 import numpy as np
 import torch
 from torch import nn
 
+from meritnas.cost.feasible import FeasibleSet
+from meritnas.cost.maximum import Maximum, WhenAsked
 from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.data.modalities.row_layout import RowLayout, Shape
 from meritnas.errors import SpaceError, UsageError
@@ -29,6 +31,7 @@ from meritnas.families.fusion.arguments import (
 from meritnas.families.fusion.backbone import Backbone, stand_ins
 from meritnas.families.fusion.child import CellParts, Feature, FusionNetwork
 from meritnas.families.fusion.operations import make_fusion
+from meritnas.families.fusion.peak import FeatureByFeature, feature_by_feature, peak_cost
 from meritnas.families.fusion.reader import make_backbones
 from meritnas.families.fusion.shown import (
     check_source,
@@ -147,6 +150,7 @@ class FusionSpace(Family):
     Costs, all of the child; backbones and layers of features count whether cells read them or not:
         params: sum(p.numel()).
         flops: multiply-adds of convolutions, linear layers, sparse coding and attention.
+        peak: bytes of activations that one sample takes at once (`families.live_memory`).
     """
 
     layout: RowLayout
@@ -164,6 +168,7 @@ class FusionSpace(Family):
     l2: float
     kernel: int
     options: tuple[tuple[str, ...], ...]
+    reordered: bool = field(default=False, compare=False, repr=False)
 
     @cached_property
     def plans(self) -> tuple[CellPlan, ...]:
@@ -188,6 +193,8 @@ class FusionSpace(Family):
         return Space(decisions, text, self._rule(groups))
 
     def _rule(self, groups: Sequence[int]) -> Rule:
+        if self.reordered:
+            return feature_by_feature(replace(self, reordered=False))
         pairs = InputPairs(tuple(groups))
         if not self.new_inputs:
             return pairs
@@ -249,6 +256,20 @@ class FusionSpace(Family):
                 {"params": "parameters", "flops": "multiply-adds"}.items()
             )
         }
+
+    @cached_property
+    def maxima(self) -> Mapping[str, Maximum]:
+        """The memory that is needed at once."""
+        return WhenAsked(peak=partial(peak_cost, self))
+
+    def within(self, limits: Mapping[str, int]) -> FeasibleSet:
+        """The architectures whose costs are at most these limits, by the cost's name.
+
+        Where memory is limited, decisions are read feature by feature.
+        """
+        if "peak" not in limits or isinstance(self.space.rule, FeatureByFeature):
+            return super().within(limits)
+        return replace(self, reordered=True).within(limits)
 
     def _bare(self) -> FusionNetwork:
         """A child without weights in its operations, on the `meta` device."""

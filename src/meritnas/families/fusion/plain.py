@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from meritnas.cost.maximum import Maximum, WhenAsked
 from meritnas.cost.terms import CostTerms, Factor
 from meritnas.data.modalities.row_layout import RowLayout, Shape
 from meritnas.errors import SpaceError, UsageError
@@ -30,6 +31,7 @@ from meritnas.families.fusion.child import Feature
 from meritnas.families.fusion.plain_child import Answers, Concatenation, FlatReader, LateAveraging
 from meritnas.families.fusion.reader import make_backbones
 from meritnas.families.fusion.shown import about_rows, check_source
+from meritnas.families.measured_peak import MeasuredPeak
 from meritnas.families.operations import CHILD
 from meritnas.families.source import network_source
 from meritnas.space.architecture import Architecture
@@ -139,6 +141,12 @@ class PlainFusion(Family):
             factors = (Factor((0, 1), table),)
             found[cost] = CostTerms(self.space.sizes, constants[cost], factors, unit)
         return found
+
+    @cached_property
+    def maxima(self) -> Mapping[str, Maximum]:
+        """The memory that is needed at once, measured."""
+        own = any(callable(each) for _, each in self.backbones)
+        return WhenAsked(peak=partial(MeasuredPeak, self, "cpu" if own else "meta"))
 
     @cached_property
     def _read(self) -> tuple[Feature, ...]:
