@@ -68,6 +68,9 @@ class Family(ABC):
     def costs(self) -> Mapping[str, CostTerms]:
         """What architectures cost, by the cost's name."""
 
+    counted: ClassVar[bool] = True
+    """Whether maxima are counted, and not found by running a user's own networks."""
+
     @property
     def maxima(self) -> Mapping[str, Maximum]:
         """Costs that are the largest of many, by name, made when they are asked for."""
@@ -276,10 +279,18 @@ class Family(ABC):
         known = ", ".join((*self.costs, *self.maxima))
         raise SpaceError(f"no cost '{name}' here; there are {known}")
 
-    def all_costs(self, architecture: Architecture | str) -> dict[str, int]:
-        """What an architecture costs, by the cost's name."""
+    def all_costs(
+        self, architecture: Architecture | str, limited: Collection[str] = ()
+    ) -> dict[str, int]:
+        """What an architecture costs, by the cost's name.
+
+        Args:
+            architecture: whose.
+            limited: the costs that have a limit, which are told in any case.
+        """
         own = self.of(architecture)
-        return {name: own.cost(architecture, name) for name in (*own.costs, *own.maxima)}
+        told = [name for name in own.maxima if own.counted or name in limited]
+        return {name: own.cost(architecture, name) for name in (*own.costs, *told)}
 
     def largest(self, name: str = "params") -> int:
         """No architecture costs more than this; 0 where nothing is known about that."""

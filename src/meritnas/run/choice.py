@@ -89,7 +89,7 @@ def write_choice(job: Job, store: RunStore, ranked: Sequence[Architecture], **mo
         {
             "chosen": ranked[0].to_json(),
             "ranked": [architecture.text for architecture in ranked],
-            "costs": family.all_costs(ranked[0]),
+            "costs": family.all_costs(ranked[0], job.settings.limits),
             **more,
         },
     )

@@ -81,7 +81,7 @@ def _summary(
         "short": family.short(chosen),
         "lines": family.lines(chosen),
         "params": family.cost(chosen, "params"),
-        "costs": family.all_costs(chosen),
+        "costs": family.all_costs(chosen, settings.limits),
         "limits": dict(settings.limits),
         **_measured_latency(job, chosen),
         "feasible_share": ground.feasible.share(),

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -264,10 +264,15 @@ class BuiltSpace(TimedFamily):
         own = {name: terms.restrict(self._kept) for name, terms in self.origin.costs.items()}
         return {**own, **self.timed_costs}
 
+    counted: ClassVar[bool] = False
+
     @cached_property
     def maxima(self) -> Mapping[str, Maximum]:
         """The memory that is needed at once."""
-        return WhenAsked(peak=lambda: self.origin.peak.restrict(self._kept))
+        return WhenAsked(peak=self._peak)
+
+    def _peak(self) -> LargestSum:
+        return self.origin.peak.restrict(self._kept)
 
     def cost(self, architecture: Architecture | str, name: str = "params") -> int:
         """What an architecture costs; its memory alone does not take knowing that of all others."""

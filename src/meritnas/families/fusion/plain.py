@@ -142,6 +142,8 @@ class PlainFusion(Family):
             found[cost] = CostTerms(self.space.sizes, constants[cost], factors, unit)
         return found
 
+    counted: ClassVar[bool] = False
+
     @cached_property
     def maxima(self) -> Mapping[str, Maximum]:
         """The memory that is needed at once, measured."""
