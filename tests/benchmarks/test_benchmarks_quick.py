@@ -43,6 +43,8 @@ ARGUMENTS = {
     "recurrent_search": ["book.txt", "--figure", "cells.png"],
     "recurrent_speed": [],
     "scale": [],
+    "own_costs": [],
+    "own_step": [],
     "executor": ["wine"],
     "shapley_ablation": [*CIFAR, "--seeds", "0", "--data", "images.npz"],
     "shapley_long": [*CIFAR, "--out", "runs", "--spaces", "nasbench201"],

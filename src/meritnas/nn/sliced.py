@@ -16,19 +16,19 @@ from meritnas.supernet.supernet import leading_block
 
 
 class Sliced(nn.Module):
-    """A layer whose sizes may be decided; its weights have the names that a plain one's have.
-
-    Attributes:
-        place: the layer's full name in the supernet, before its weights' own.
-    """
+    """A layer whose sizes may be decided; its weights have the names that a plain one's have."""
 
     def __init__(self, switch: Switch, whole: nn.Module) -> None:
         super().__init__()
         self._switch = switch
-        self.place = ""
+        self._full: dict[str, str] = {}
         for name, param in whole.named_parameters(recurse=False):
             self.register_parameter(name, param)
-        self.bias: Tensor | None = getattr(whole, "bias", None)
+        self._biased = "bias" in self._parameters
+
+    def stand_at(self, place: str) -> None:
+        """Learn the layer's full name in the supernet."""
+        self._full = {name: f"{place}.{name}" for name in self._parameters}
 
     @abstractmethod
     def extents(self, units: Units) -> dict[str, tuple[int, ...]]:
@@ -36,18 +36,21 @@ class Sliced(nn.Module):
 
     def cut(self, name: str, *extents: int) -> Tensor:
         """A weight as far as it is active: the supernet's own, or what is in its place."""
-        held = self._switch.held.get(f"{self.place}{name}")
-        own: Tensor = getattr(self, name) if held is None else held
-        return leading_block(own, extents)
+        held = self._switch.held
+        own = held.get(self._full[name]) if held else None
+        if own is None:
+            own = self._parameters[name]
+        assert own is not None
+        return own if own.shape == extents else leading_block(own, extents)
 
     def cut_bias(self, units: int) -> Tensor | None:
         """The bias as far as it is active, if the layer has one."""
-        return None if self.bias is None else self.cut("bias", units)
+        return self.cut("bias", units) if self._biased else None
 
     def _with_bias(
         self, units: int, extents: Mapping[str, tuple[int, ...]]
     ) -> dict[str, tuple[int, ...]]:
-        return {**extents, **({} if self.bias is None else {"bias": (units,)})}
+        return {**extents, **({"bias": (units,)} if self._biased else {})}
 
 
 class SlicedLinear(Sliced):

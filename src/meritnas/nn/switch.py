@@ -12,6 +12,8 @@ from torch import Tensor
 from meritnas.nn.values import Size, Width, extent
 from meritnas.supernet.gates import Gate, Gates
 
+_MOST_PATHS = 4096
+
 Combination = tuple[int, "Tensor | None"]
 """A number of units, and the weight of having so many; None for one."""
 
@@ -25,6 +27,7 @@ class Switch:
         held: weights in place of the supernet's own, by their full names; perhaps cut to blocks.
         order: the names of all decisions, as their gates come.
         widths: what each decided width may be, by name.
+        one_path: whether one option of each decision runs, with weight one.
     """
 
     def __init__(self) -> None:
@@ -33,13 +36,24 @@ class Switch:
         self.held: Mapping[str, Tensor] = {}
         self.order: tuple[str, ...] = ()
         self.widths: dict[str, tuple[int, ...]] = {}
+        self.one_path = False
+        self._paths: dict[Gates, tuple[Mapping[str, Gate], Mapping[str, int]]] = {}
         self._steps: dict[tuple[object, ...], Tensor] = {}
 
     def turn(self, gates: Gates, held: Mapping[str, Tensor]) -> None:
         """Let these gates run, with these weights."""
-        self.gates = dict(zip(self.order, gates, strict=True))
-        self.units = self.active_units(self.gates)
         self.held = held
+        self.one_path = all(len(gate.active) == 1 and gate.weights is None for gate in gates)
+        if not self.one_path:
+            self.gates = dict(zip(self.order, gates, strict=True))
+            self.units = self.active_units(self.gates)
+            return
+        if gates not in self._paths:  # looked up many times: a path's gates are the same objects
+            if len(self._paths) >= _MOST_PATHS:
+                self._paths.clear()
+            named = dict(zip(self.order, gates, strict=True))
+            self._paths[gates] = named, self.active_units(named)
+        self.gates, self.units = self._paths[gates]
 
     def active_units(self, gates: Mapping[str, Gate]) -> dict[str, int]:
         """The widest active option of each width; the narrowest of all where none is active."""
@@ -60,7 +74,7 @@ class Switch:
             size: how many units that layer has.
             dimension: where they are.
         """
-        if not isinstance(size, Width) or self.plain(size):
+        if self.one_path or not isinstance(size, Width) or self.plain(size):
             return outputs
         found = self.times_weights(outputs, size, dimension)
         found.unweighted = outputs  # type: ignore[attr-defined]
@@ -99,7 +113,7 @@ class Switch:
 
     def plain(self, size: Width) -> bool:
         """Whether one width runs, with weight one."""
-        return all(
+        return self.one_path or all(
             self.gates[name].weights is None and self.gates[name].active for name in size.names
         )
 

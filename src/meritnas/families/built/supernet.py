@@ -52,7 +52,7 @@ class BuiltSupernet(nn.Module):
         sliced: set[int] = set()
         for place, module in self.named_modules():
             if isinstance(module, Sliced):
-                module.place = f"{place}."
+                module.stand_at(place)
                 sliced |= {id(param) for param in module._parameters.values()}
         self._names = {id(param): name for name, param in self.named_parameters()}
         self._plain = [n for n, param in self.named_parameters() if id(param) not in sliced]
