@@ -31,6 +31,7 @@ from meritnas.version import __version__ as __version__
 
 if TYPE_CHECKING:  # for type checkers and editors; all else finds names as `__getattr__` does
     from meritnas.api import explain as explain
+    from meritnas.api import explain_features as explain_features
     from meritnas.api import explain_modalities as explain_modalities
     from meritnas.api import resume as resume
     from meritnas.api import retrain as retrain
@@ -124,7 +125,15 @@ if TYPE_CHECKING:  # for type checkers and editors; all else finds names as `__g
     from meritnas.tasks.ray_workers import RayWorkers as RayWorkers
 
 _MODULES = {
-    "meritnas.api": ("explain", "explain_modalities", "resume", "retrain", "search", "train"),
+    "meritnas.api": (
+        "explain",
+        "explain_features",
+        "explain_modalities",
+        "resume",
+        "retrain",
+        "search",
+        "train",
+    ),
     "meritnas.comparison.comparison": ("Comparison", "compare"),
     "meritnas.credit.shapley": ("ShapleyValues", "shapley_values"),
     "meritnas.data.columns.inputs": ("TableInputs",),

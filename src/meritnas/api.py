@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 
 from meritnas.data.modalities.noise import Noise
+from meritnas.explanation import features as by_feature
 from meritnas.explanation import modalities as by_modality
+from meritnas.explanation.features import FeatureExplanation
 from meritnas.explanation.modalities import ModalityExplanation
 from meritnas.explanation.network import NetworkExplanation, explain_run
 from meritnas.families.family import Family
@@ -246,7 +248,7 @@ def explain(run: str | Path, data: Any = None, trust: Trusted = ()) -> NetworkEx
     """Find out what each part of a run's network is worth, and what else was close.
 
     The run keeps the answer as credit.json, and as credit.csv, alternatives.csv and
-    interactions.csv.
+    interactions.csv; of a table also what each column is worth, see `explain_features`.
 
     Args:
         run: its folder; a search that has ended.
@@ -255,7 +257,28 @@ def explain(run: str | Path, data: Any = None, trust: Trusted = ()) -> NetworkEx
             `module:name`; others are not imported.
     """
     with RunStore.take(checked_path("run", run)) as store:
-        found = explain_run(Job.reopen(store, data, trust), store)
+        job = Job.reopen(store, data, trust)
+        found = explain_run(job, store)
+        if job.prepared.kind.column_places(job.bundle.encoder):
+            by_feature.explain_features(job, store, trust)
+    report_at_end(store.folder)
+    return found
+
+
+def explain_features(run: str | Path, data: Any = None, trust: Trusted = ()) -> FeatureExplanation:
+    """Find out what each column of a table is worth to a run's network; the run keeps it.
+
+    A column is worth what the score on test rows loses when its values are mixed up among them.
+    The run keeps the answer as features.json and features.csv.
+
+    Args:
+        run: its folder; a run on a table that has ended.
+        data: the data frame, if the search was started with one.
+        trust: functions and classes of your own that the run names, or their names
+            `module:name`; others are not imported.
+    """
+    with RunStore.take(checked_path("run", run)) as store:
+        found = by_feature.explain_features(Job.reopen(store, data, trust), store, trust)
     report_at_end(store.folder)
     return found
 

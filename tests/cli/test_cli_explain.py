@@ -91,7 +91,8 @@ def test_what_takes_long_is_said_while_it_is_done(
     slow = meritnas("explain", trained, "--json")
     assert slow.out == quick.out
     pairs = ["how parts work together ..."] if json.loads(slow.out)["interactions"] else []
-    begun = ["what each part is worth ...", *pairs, "what else was close ..."]
+    parts = ["what each part is worth ...", *pairs, "what else was close ..."]
+    begun = [*parts, "what each column is worth ..."]
     assert slow.err.splitlines()[-len(begun) :] == begun
     assert meritnas("explain", trained, "--json", "--quiet").err == ""
     assert logging.getLogger("meritnas").handlers == []

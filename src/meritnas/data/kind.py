@@ -291,6 +291,11 @@ class DataKind(Protocol):
         del encoder
         return []
 
+    def column_places(self, encoder: Any) -> Mapping[str, Sequence[int]]:
+        """Where the inputs of each column stand in a row; nothing where data have no columns."""
+        del encoder
+        return {}
+
     def preview(self, data: Any, target: str | None, reading: Any, seed: int) -> ColumnPreview:
         """What a search would make of columns, without torch.
 

@@ -152,23 +152,37 @@ def explain_run(job: Job, store: RunStore) -> NetworkExplanation:
             f"run {store.folder} has not ended yet; continue it with: "
             f"meritnas search --resume {store.folder}"
         )
+    beside = _beside(job, store)
     if not store.has("plan.json") and not store.lost("plan.json"):
         raise UsageError(
             f"run {store.folder} trained a given network without a search, so there is no "
-            "supernet to judge its parts by"
+            f"supernet to judge its parts by{beside}"
         )
     running = ended_search(job, store)
     text = str(store.read_json("result.json", "architecture")["architecture"])
     with limited_threads(job.settings.threads), running.own_draws():
-        found = explain_search(job.ground, running, job.bundle.task, text)
+        found = explain_search(job.ground, running, job.bundle.task, text, beside=beside)
     store.write_json("credit.json", found.to_json())
     for name, frame in found.tables().items():
         store.write_text(f"{name}.csv", frame.to_csv(index=False))
     return found
 
 
+def _beside(job: Job, store: RunStore) -> str:
+    """How to find out what columns are worth, where there are any."""
+    if not job.prepared.kind.column_places(job.bundle.encoder):
+        return ""
+    return f"; what each column is worth: meritnas explain {store.folder} --features"
+
+
 def explain_search(
-    ground: Ground, search: Search, task: Task, text: str, *, interactions: bool = True
+    ground: Ground,
+    search: Search,
+    task: Task,
+    text: str,
+    *,
+    interactions: bool = True,
+    beside: str = "",
 ) -> NetworkExplanation:
     """Find out what each part of a network is worth, and what else was close.
 
@@ -181,13 +195,14 @@ def explain_search(
         task: what scores are of.
         text: the network.
         interactions: whether pairs are looked at, too, where the package shapiq is installed.
+        beside: how to find out something else, for messages.
     """
     family, space = ground.searched, ground.searched.space
     own = ground.family.of(text)
     if own is not ground.family.asked:
         raise UsageError(
             f"{text} is a plain network that raced beside what was found, so the search's shared "
-            f"weights know nothing of its parts; {own.explained}"
+            f"weights know nothing of its parts; {own.explained}{beside}"
         )
     picks = space.picks(ground.family.pruned(text))
     absence = family.absence

@@ -17,7 +17,7 @@ from meritnas.version import __version__, is_newer
 
 _NAMES = (
     *("plan", "preprocessing", "architecture", "retrain", "result", "timing", "modalities"),
-    "credit",
+    *("credit", "features"),
 )
 _OBJECTS = ("data", "settings", "versions")
 """Of config.json."""

@@ -22,6 +22,7 @@ from meritnas.report.terminal.credit_table import (
     interactions_table,
     parts_table,
 )
+from meritnas.report.terminal.feature_table import feature_table
 from meritnas.report.terminal.modality_table import disturbed_table, use_table
 
 Noise = Literal["gaussian", "shot", "impulse", "speckle", "all"]
@@ -32,6 +33,10 @@ def explain(
     modalities: Annotated[
         bool,
         switch("--modalities", "What each modality is worth (runs of --space fusion)."),
+    ] = False,
+    features: Annotated[
+        bool,
+        switch("--features", "Only what each column of a table is worth; any trained network."),
     ] = False,
     noise: Annotated[
         Noise | None,
@@ -50,19 +55,44 @@ def explain(
     quiet: Annotated[bool, switch("--quiet", "No progress.")] = False,
     as_json: Annotated[bool, switch("--json", "One JSON object.")] = False,
 ) -> None:
-    """Show what each part of a run's network is worth, and what else was close.
+    """Show what each part of a run's network is worth, what else was close, and what columns are.
 
     Or what it makes of its modalities: meritnas explain RUN --modalities --noise gaussian
     """
     waiting = nullcontext() if quiet else Waiting()
     with plain_outcome(lambda: "nothing was written"):
+        if features and modalities:
+            raise UsageError("--features is for tables, --modalities for several modalities")
         if modalities:
             _modalities(run, noise, seed or 0, trust, waiting, as_json=as_json)
             return
         for name, value in (("noise", noise), ("seed", seed)):
             if value is not None:
                 raise UsageError(f"--{name} goes with --modalities; add that or leave it out")
+        if features:
+            _features(run, trust, waiting, as_json=as_json)
+            return
         _network(run, trust, waiting, as_json=as_json)
+
+
+def _features(
+    run: Path,
+    trust: list[str] | None,
+    waiting: AbstractContextManager[object],
+    *,
+    as_json: bool,
+) -> None:
+    from meritnas.api import explain_features  # here, so that --help does not wait for torch
+
+    named = trusted(run, trust)
+    with waiting:
+        plain = explain_features(run, trust=named).to_json()
+    if as_json:
+        typer.echo(json.dumps({"run": str(run), **plain}))
+        return
+    Console(highlight=False, markup=False).print(feature_table(plain))
+    say(f"all of it is in {run}/features.json and {run}/features.csv")
+    say(f"look at it: {run}/report.html")
 
 
 def _network(
@@ -73,20 +103,26 @@ def _network(
     as_json: bool,
 ) -> None:
     from meritnas import api  # here, so that --help does not wait for torch
+    from meritnas.prepare.config import kind_of_run
     from meritnas.report.run_files import read_run
 
     named = trusted(run, trust)
     with waiting:
         plain = api.explain(run, trust=named).to_json()
+    files = read_run(run)
+    columns = files["features"] if kind_of_run(files.config).compared else None
     if as_json:
-        typer.echo(json.dumps({"run": str(run), **plain}))
+        beside = {} if columns is None else {"features": columns["features"]}
+        typer.echo(json.dumps({"run": str(run), **plain, **beside}))
         return
     console = Console(highlight=False, markup=False)
     console.print(parts_table(plain))
     if plain["alternatives"]:
-        console.print(alternatives_table(plain, read_run(run).settings.get("limits", {})))
+        console.print(alternatives_table(plain, files.settings.get("limits", {})))
     if plain["interactions"]:
         console.print(interactions_table(plain))
+    if columns is not None:
+        console.print(feature_table(columns))
     say(f"all of it is in {run}/credit.json, tables also in {run}/credit.csv and the like")
     say(f"look at it: {run}/report.html")
 

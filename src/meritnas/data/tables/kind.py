@@ -189,6 +189,10 @@ class TableKind(DataKind):
         del encoder
         return "tables"
 
+    def column_places(self, encoder: TableEncoder) -> Mapping[str, Sequence[int]]:
+        """Of each column that is used."""
+        return encoder.places
+
     def preview(
         self, data: Any, target: str | None, reading: TableReading, seed: int
     ) -> ColumnPreview:

@@ -15,6 +15,7 @@ from meritnas.report.page.credit import (
     credit_section,
     interactions_section,
 )
+from meritnas.report.page.features import features_section
 from meritnas.report.page.modalities import modalities_section, noise_section
 from meritnas.report.page.network import limits_section, network_section, summary_section
 from meritnas.report.page.search import (
@@ -53,6 +54,7 @@ _MAKERS: dict[str, Callable[[RunFiles, RunNetwork], Section | None]] = {
     "credit": credit_section,
     "alternatives": alternatives_section,
     "interactions": interactions_section,
+    "features": features_section,
     "modalities": modalities_section,
     "noise": noise_section,
     "cost": cost_section,
