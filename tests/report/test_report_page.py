@@ -33,8 +33,8 @@ def copy(table: Path, tmp_path: Path) -> Path:
 def test_a_search_leaves_a_page_behind(table: Path) -> None:
     page = Page((table / "report.html").read_text())
     assert page.sections == [
-        *("summary", "limits", "network", "learning", "policy", "entropy", "feasible", "credit"),
-        *("cost", "tradeoff", "candidates", "finalists", "notes", "repeat"),
+        *("summary", "limits", "network", "yardstick", "learning", "policy", "entropy", "feasible"),
+        *("credit", "features", "cost", "tradeoff", "candidates", "finalists", "notes", "repeat"),
     ]
     assert page.titles >= page.charts > len(page.sections) // 2
 
@@ -101,7 +101,9 @@ def test_what_modalities_and_options_are_worth_is_shown(fusion: Path, copy: Path
 def test_an_explained_network_shows_its_parts_and_what_else_was_close(copy: Path) -> None:
     found = meritnas.explain(copy).to_json()
     text = report_page(copy)
-    assert text.count('class="bar"') == len(found["rows"]) > 0
+    columns = json.loads((copy / "features.json").read_text())["features"]
+    assert len(columns) == 13
+    assert text.count('class="bar"') == len(found["rows"]) + len(columns) > len(columns)
     for row in found["rows"]:
         assert f"{row['decision']}: {row['option']}</text>" in text
     other = found["alternatives"][0]

@@ -14,7 +14,7 @@ _MOST = 30
 
 
 def feature_table(explained: Mapping[str, Any]) -> PlainTable:
-    """What each column is worth; `explained` is what `meritnas explain --features --json` prints."""
+    """What each column is worth; `explained` is what the run has in features.json."""
     table = PlainTable("columns")
     table.add_column("column", overflow="fold")
     for name in ("worth", "95 % interval"):
@@ -22,12 +22,12 @@ def feature_table(explained: Mapping[str, Any]) -> PlainTable:
     rows = explained["features"]
     for row in rows[:_MOST]:
         interval = interval_text(row["low"], row["high"])
-        name = plain(visible_line(str(row["column"])))
-        table.add_row(name, signed_text(row["value"]), interval)
+        column = plain(visible_line(str(row["column"])))
+        table.add_row(column, signed_text(row["value"]), interval)
     left = f"; {len(rows) - _MOST:,} more are in features.csv" if len(rows) > _MOST else ""
     table.say_below(
         f"by how much the {metric_name(str(explained['metric']))} of the trained network "
-        f"({score_text(explained['score'])} on {explained['rows']:,} held-out rows) is worse when a "
-        f"column's values are mixed up among the rows{left}"
+        f"({score_text(explained['score'])} on {explained['rows']:,} held-out rows) is worse when "
+        f"a column's values are mixed up among the rows{left}"
     )
     return table
