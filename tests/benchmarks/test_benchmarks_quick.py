@@ -29,6 +29,7 @@ ARGUMENTS = {
     "manas_images": ["digits"],
     "manas_memory": [],
     "memory_and_speed": [],
+    "messy_columns": ["--rows", "120"],
     "multimodal": ["--mfeat", "views.npz", "--seeds", "0"],
     "nasbench201": [
         *[*CIFAR, "--batch", "4", "--seeds", "0", "--size", "8"],

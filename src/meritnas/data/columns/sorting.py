@@ -24,6 +24,9 @@ from meritnas.errors import DataError
 NUMERIC, CATEGORICAL, DATE, DROP = "numeric", "categorical", "date", "drop"
 """What a user may ask a column to be taken as."""
 
+_WORDS = 3
+"""On average, above which texts are written and not names or codes; as fusion has it."""
+
 AS_ASKED = "as asked"
 """Why a column is left out that a user does not want."""
 
@@ -146,7 +149,19 @@ def _decide_text(name: str, values: pd.Series, distinct: Distinct, rules: Rules)
     if isinstance(dates, Dates):
         return DateColumn.fit(name, dates, rules.rows)
     found = CategoryColumn.fit(name, distinct, rules.rows, rules.most_categories)
-    return f"{found}; {dates}" if isinstance(found, str) and dates else found
+    if not isinstance(found, str):
+        return found
+    why = dates if isinstance(dates, str) else _written_text(distinct)
+    return f"{found}; {why}" if why else found
+
+
+def _written_text(distinct: Distinct) -> str:
+    """How written text is used, if that is what a column holds that is left out."""
+    texts = [value for value in distinct.values if isinstance(value, str)]
+    words = [len(text.split()) for text in texts]
+    if not texts or sum(words) <= _WORDS * len(words):
+        return ""
+    return "it is written text, which a search with --space fusion reads beside the other columns"
 
 
 def _as_asked(asked: str, name: str, values: pd.Series, rules: Rules) -> Column | str:
