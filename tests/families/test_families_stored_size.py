@@ -7,16 +7,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.torch import save_file
+from torch import nn
 
-from meritnas import darts_space, nasbench201_space
+from meritnas import darts_space, fusion_space, nasbench201_space, recurrent_space
 from meritnas.families.convnet.family import convnet_space
 from meritnas.families.family import Family
 
+VIEWS = {"image": [(2, 8, 8)], "a long name \u00e4 \u4e2d \U0001f600": [(3, 6), (5,)]}
+
+
+class Flat(nn.Sequential):
+    """A backbone with buffers, and with names that say where it is."""
+
+    def __init__(self) -> None:
+        super().__init__(nn.Flatten(), nn.Linear(128, 6), nn.BatchNorm1d(6))
+
+
+OWN = {"image": Flat}
 FAMILIES: dict[str, Family] = {
     "convnet": convnet_space(10, (1, 28, 28)),
     "nasbench201": nasbench201_space(10, 4, 11),
     "darts": darts_space(10, 4, 11),
     "darts-unique": darts_space(10, 4, 3, "unique"),
+    "recurrent": recurrent_space(300, 16),
+    "recurrent, one predecessor": recurrent_space(50, 8, 4, 1),
+    "fusion": fusion_space(VIEWS, 3, 2, 2, 8, 4, backbones={"image": "conv"}),
+    "fusion with a backbone of one's own": fusion_space(VIEWS, 3, 2, 1, 8, 4, backbones=OWN),
 }
 
 

@@ -45,10 +45,15 @@ def microseconds(
 
 
 def microseconds_on(
-    parts: Mapping[Key, tuple[nn.Module, Tensor]], device: str, rounds: int = _ROUNDS
+    parts: Mapping[Key, tuple[nn.Module, Tensor | tuple[Tensor, ...]]],
+    device: str,
+    rounds: int = _ROUNDS,
 ) -> dict[Key, int]:
     """How long parts of networks take on a device, as they are once trained."""
-    moved = {key: (part.to(device).eval(), row.to(device)) for key, (part, row) in parts.items()}
+    moved = {}
+    for key, (part, given) in parts.items():
+        inputs = (given,) if isinstance(given, Tensor) else given
+        moved[key] = part.to(device).eval(), tuple(one.to(device) for one in inputs)
     return microseconds(moved, rounds)
 
 

@@ -43,7 +43,11 @@ def file_bytes(decisions: int) -> int:
     Args:
         decisions: of the architecture, whose text is in the file.
     """
-    text = "x" * (_TEXT_A_DECISION * decisions)
+    return text_file_bytes("x" * (_TEXT_A_DECISION * decisions))
+
+
+def text_file_bytes(text: str) -> int:
+    """The same where an architecture's text is not longer than this one."""
     header = json.dumps({"__metadata__": {"architecture": text}}, separators=(",", ":"))
     return 8 + len(header) + _ALIGNMENT
 

@@ -14,6 +14,7 @@ from meritnas.data.modalities.row_layout import RowLayout, Shape
 from meritnas.errors import SpaceError
 from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.family import seeded
+from meritnas.families.stored_size import stored_bytes
 from meritnas.plugins import own_code
 
 Backbone = Callable[[], nn.Module]
@@ -29,11 +30,15 @@ class Measured:
         shapes: of the features that it gives.
         params: its number of weights.
         multiply_adds: for one sample.
+        stored: bytes in a file, with names that begin with nothing.
+        tensors: how many of these there are.
     """
 
     shapes: tuple[Shape, ...]
     params: int
     multiply_adds: int
+    stored: int
+    tensors: int
 
 
 @lru_cache(maxsize=64)
@@ -49,7 +54,9 @@ def measured(make: Backbone, shapes: tuple[Shape, ...], modality: str) -> Measur
             given = network(*(torch.zeros(1, *shape) for shape in shapes))
         found = as_features(given, modality)
         kept = tuple(tuple(feature.shape[1:]) for feature in found)
-        return Measured(kept, parameters(network), multiply_adds(network, *shapes, device="cpu"))
+        macs = multiply_adds(network, *shapes, device="cpu")
+        weights = network.state_dict()
+        return Measured(kept, parameters(network), macs, stored_bytes(weights), len(weights))
 
 
 class StandIn(nn.Module):

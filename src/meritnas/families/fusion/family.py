@@ -13,12 +13,11 @@ from torch import nn
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.maximum import Maximum, WhenAsked
-from meritnas.cost.terms import CostTerms, chain_terms
+from meritnas.cost.terms import CostTerms
 from meritnas.data.modalities.row_layout import RowLayout, Shape
 from meritnas.errors import SpaceError, UsageError
-from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.drawing import Drawing
-from meritnas.families.family import Family, Running, keep, seeded
+from meritnas.families.family import Running, keep, seeded
 from meritnas.families.fusion.arguments import (
     as_layout,
     check_sizes,
@@ -28,8 +27,9 @@ from meritnas.families.fusion.arguments import (
     option_tags,
     read_features,
 )
-from meritnas.families.fusion.backbone import Backbone, stand_ins
-from meritnas.families.fusion.child import CellParts, Feature, FusionNetwork
+from meritnas.families.fusion.backbone import Backbone
+from meritnas.families.fusion.child import Feature, FusionNetwork
+from meritnas.families.fusion.costs import counted_costs, timed_terms
 from meritnas.families.fusion.operations import make_fusion
 from meritnas.families.fusion.peak import FeatureByFeature, feature_by_feature, peak_cost
 from meritnas.families.fusion.reader import make_backbones
@@ -50,7 +50,8 @@ from meritnas.families.fusion.text import (
     decision_names,
     plan_cells,
 )
-from meritnas.families.operations import CHILD, SEARCHED, SKELETON, Norms
+from meritnas.families.operations import SEARCHED, SKELETON, Norms
+from meritnas.families.timed import TimedFamily
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option
 from meritnas.space.new_inputs import NewInputs
@@ -136,7 +137,7 @@ def fusion_space(
 
 
 @dataclass(frozen=True)
-class FusionSpace(Family):
+class FusionSpace(TimedFamily):
     """The family behind `fusion_space`; `options` holds the options of every decision.
 
     A row of inputs holds all modalities of a sample as `layout` says. Features are brought to
@@ -150,6 +151,8 @@ class FusionSpace(Family):
     Costs, all of the child; backbones and layers of features count whether cells read them or not:
         params: sum(p.numel()).
         flops: multiply-adds of convolutions, linear layers, sparse coding and attention.
+        size: bytes of the file of weights, at most.
+        latency: microseconds for one sample, where `timed` has measured them.
         peak: bytes of activations that one sample takes at once (`families.live_memory`).
     """
 
@@ -231,31 +234,11 @@ class FusionSpace(Family):
     @cached_property
     def costs(self) -> Mapping[str, CostTerms]:
         """Every step costs its operation; all else is the same for all architectures."""
-        bare = self._bare()
-        each = {name: (0, 0) for row in self.options for name in row}
-        shape = (self.channels, self.length)
-        for name in each.keys() - {NONE, EITHER, X, Y}:
-            with torch.device("meta"):
-                operation = self._operation(name, CHILD, 0.0)
-            each[name] = (parameters(operation), multiply_adds(operation, shape, shape))
-        macs = multiply_adds(bare.reader, (self.layout.width,))
-        macs += multiply_adds(bare.output, (bare.output.in_features,))
-        for cell in bare.cells:
-            assert isinstance(cell, CellParts)
-            macs += multiply_adds(cell.join, (self.steps * self.channels, self.length))
-        constants = (parameters(bare), macs)
-        none = (None,) * (len(self.options) - 1)
-        return {
-            cost: chain_terms(
-                constants[k],
-                tuple(np.array([each[name][k] for name in row]) for row in self.options),
-                none,
-                unit,
-            )
-            for k, (cost, unit) in enumerate(
-                {"params": "parameters", "flops": "multiply-adds"}.items()
-            )
-        }
+        return {**counted_costs(self), **self.timed_costs}
+
+    def timed(self, device: str = "cpu") -> FusionSpace:
+        """With a latency for every network."""
+        return self.with_latency(timed_terms(self, device))
 
     @cached_property
     def maxima(self) -> Mapping[str, Maximum]:
@@ -271,14 +254,11 @@ class FusionSpace(Family):
             return super().within(limits)
         return replace(self, reordered=True).within(limits)
 
-    def _bare(self) -> FusionNetwork:
-        """A child without weights in its operations, on the `meta` device."""
+    def bare(self) -> FusionNetwork:
+        """A child without weights in its operations."""
         names = self.random(0).options
         free = {step.operation for plan in self.plans for step in plan.steps}
-        plain = ["sum" if i in free else name for i, name in enumerate(names)]
-        counted = replace(self, backbones=stand_ins(self.backbones, self.layout))
-        with torch.device("meta"):
-            return counted._network(plain, 0.0)
+        return self._network(["sum" if i in free else name for i, name in enumerate(names)], 0.0)
 
     def supernet(self, seed: int = 0, channels: int | None = None) -> GatedSupernet:
         """Fresh shared weights, of a network as wide as the child or narrower.
@@ -317,7 +297,7 @@ class FusionSpace(Family):
         )
 
     def _mixed(self, decision: int) -> Mixed:
-        return Mixed([self._operation(name, SEARCHED, 0.0) for name in self.options[decision]])
+        return Mixed([self.operation(name, SEARCHED, 0.0) for name in self.options[decision]])
 
     def child(
         self,
@@ -357,7 +337,8 @@ class FusionSpace(Family):
         sizes = (self.channels, self.length, norms, dropout)
         return RememberingReader(self.layout.columns, self.features, networks, *sizes)
 
-    def _operation(self, name: str, norms: Norms, dropout: float) -> nn.Module:
+    def operation(self, name: str, norms: Norms, dropout: float) -> nn.Module:
+        """An operation of a step by its name."""
         return make_fusion(
             name, self.channels, self.length, norms, dropout, self.l1, self.l2, self.kernel
         )
@@ -368,7 +349,8 @@ class FusionSpace(Family):
 
     def restrict(self, kept: Sequence[np.ndarray]) -> FusionSpace:
         """The same network with fewer inputs and operations to choose from."""
-        return replace(self, options=keep(self.options, kept))
+        latency = self.restricted_latency(kept)
+        return replace(self, options=keep(self.options, kept), latency=latency)
 
     @property
     def named_backbones(self) -> dict[str, str | Backbone]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -202,6 +203,26 @@ class FusionText:
         example = self.format([options[i] for i in range(len(options))])
         shown = shortened(text, 300)
         return SpaceError(f"'{shown}' is no fusion network, which is written like {example}")
+
+
+def longest_text(
+    plans: Sequence[CellPlan], sources: Sequence[str], options: Sequence[Sequence[str]]
+) -> str:
+    """A text that no network's is longer than."""
+    cells = []
+    for number, plan in enumerate(plans, start=1):
+        read = max(sources[: len(plan.edges)], key=_length)
+        steps = []
+        for count, step in enumerate(plan.steps, start=1):
+            operation, own = max(options[step.operation], key=len), inner_names(count)[-1]
+            steps.append(f"step{count} = {operation}({own}, {own})")
+        cells.append(f"cell{number}({read}, {read}): {'; '.join(steps)}")
+    return " + ".join(cells)
+
+
+def _length(text: str) -> int:
+    """Of a text in JSON, which writes some letters with several."""
+    return len(json.dumps(text))
 
 
 def inner_names(step: int) -> tuple[str, ...]:

@@ -12,14 +12,15 @@ import torch
 from torch import nn
 
 from meritnas.cost.maximum import Maximum, WhenAsked
-from meritnas.cost.terms import CostTerms, Factor
+from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.cell_words import short_cell, split_after
 from meritnas.families.drawing import Drawing, Node, node_name
-from meritnas.families.family import Absence, Family, Running, keep, seeded
+from meritnas.families.family import Absence, Running, keep, seeded
 from meritnas.families.node_text import NodeText
 from meritnas.families.recurrent.cell import ACTIVATIONS, NONE, edges_of
 from meritnas.families.recurrent.child import RecurrentNetwork
+from meritnas.families.recurrent.costs import counted_costs, timed_terms
 from meritnas.families.recurrent.known_cells import KNOWN
 from meritnas.families.recurrent.known_child import KnownNetwork
 from meritnas.families.recurrent.peak import peak_cost
@@ -28,6 +29,7 @@ from meritnas.families.recurrent.supernet import RecurrentSupernet
 from meritnas.families.recurrent.text import CELL, UpdateText
 from meritnas.families.recurrent.unused_edges import UnusedEdges
 from meritnas.families.source import network_source
+from meritnas.families.timed import TimedFamily
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import ZERO, Decision, Option
 from meritnas.space.rule import ABSENT, PresentEdges
@@ -81,7 +83,7 @@ def recurrent_space(
 
 
 @dataclass(frozen=True)
-class RecurrentSpace(Family):
+class RecurrentSpace(TimedFamily):
     """The family behind `recurrent_space`; `options` holds the activations of every edge.
 
     A word's embedding and the state before it make node 0, each edge adds a gated activation, a
@@ -98,6 +100,8 @@ class RecurrentSpace(Family):
     Costs, all of the child:
         params: sum(p.numel()).
         flops: multiply-adds of all maps for one word.
+        size: bytes of the file of weights, at most.
+        latency: microseconds for one word, where `timed` has measured them.
         peak: bytes of activations that one word takes at once (`families.live_memory`).
 
     Attributes:
@@ -156,42 +160,16 @@ class RecurrentSpace(Family):
     @cached_property
     def costs(self) -> Mapping[str, CostTerms]:
         """Words and output cost the same always, an update and the edges of a cell their maps."""
-        output = self.vocabulary * (self.width + 1)
-        words = self.vocabulary * self.width
-        sizes, factors = self.space.sizes, self._factors()
-        return {
-            "params": CostTerms(sizes, words + output + self._input, factors, "parameters"),
-            "flops": CostTerms(sizes, output + self._input, factors, "multiply-adds"),
-        }
+        return {**counted_costs(self), **self.timed_costs}
+
+    def timed(self, device: str = "cpu") -> RecurrentSpace:
+        """With a latency for every network."""
+        return self.with_latency(timed_terms(self, device))
 
     @cached_property
     def maxima(self) -> Mapping[str, Maximum]:
         """The memory that is needed at once."""
         return WhenAsked(peak=partial(peak_cost, self))
-
-    @property
-    def _input(self) -> int:
-        """What the cell's own input costs, where every network has it."""
-        return 0 if self.updates else self._update_cost(CELL)
-
-    def _factors(self) -> tuple[Factor, ...]:
-        square = self.width * self.width
-        each = {name: square if act is None else 2 * square for name, act in ACTIVATIONS.items()}
-        each[NONE] = 0
-        single = [np.array([each[name] for name in names]) for names in self.options]
-        if not self.updates:
-            return tuple(Factor((i,), row) for i, row in enumerate(single))
-        update = Factor((0,), np.array(list(map(self._update_cost, self.updates))))
-        there = np.array([name == CELL for name in self.updates])
-        edges = [Factor((0, i), np.outer(there, row)) for i, row in enumerate(single, start=1)]
-        return (update, *edges)
-
-    def _update_cost(self, name: str) -> int:
-        """What an update costs without edges: parameters, and as many multiply-adds."""
-        square = self.width * self.width
-        if name == CELL:
-            return 4 * square
-        return KNOWN[name].gates * 2 * (square + self.width)
 
     def supernet(self, seed: int = 0) -> RecurrentSupernet:
         """Fresh shared weights of all edges."""
@@ -229,10 +207,11 @@ class RecurrentSpace(Family):
 
     def restrict(self, kept: Sequence[np.ndarray]) -> RecurrentSpace:
         """The same cells with less to choose from."""
+        latency = self.restricted_latency(kept)
         if not self.updates:
-            return replace(self, options=keep(self.options, kept))
+            return replace(self, options=keep(self.options, kept), latency=latency)
         updates, *options = keep((self.updates, *self.options), kept)
-        return replace(self, options=tuple(options), updates=updates)
+        return replace(self, options=tuple(options), updates=updates, latency=latency)
 
     def _update(self, architecture: Architecture) -> tuple[str, tuple[str, ...]]:
         """(update, options of edges) of an architecture."""

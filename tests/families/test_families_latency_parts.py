@@ -1,4 +1,4 @@
-"""Latencies of networks for images: sums over parts that are timed once."""
+"""Latencies of networks but for tables: sums over parts that are timed once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 
 import meritnas
 from flat_search import search
-from meritnas import darts_space, nasbench201_space
+from meritnas import darts_space, fusion_space, nasbench201_space, recurrent_space
 from meritnas.families import latency
 from meritnas.families.convnet.family import convnet_space
 from meritnas.families.counting import parameters
@@ -23,15 +23,20 @@ FAMILIES: dict[str, Family] = {
     "nasbench201": nasbench201_space(10, 4, 2, image=(3, 8, 8)),
     "darts": darts_space(10, 4, 6, image=(3, 8, 8)),
     "darts-unique": darts_space(10, 4, 3, "unique", image=(3, 8, 8)),
+    "recurrent": recurrent_space(30, 8),
+    "recurrent, one predecessor": recurrent_space(30, 8, 4, 1, known_cells=False),
+    "fusion": fusion_space(
+        {"image": [(2, 4, 4)], "sound": [(3, 6), (5,)]}, 3, 2, 2, 8, 4, backbones={"image": "conv"}
+    ),
 }
 
 
 def weights_for_a_clock(timed: Any, rounds: int = 0) -> dict[Any, int]:
     """As many microseconds as a part has weights."""
     del rounds
-    for module, row in timed.values():
+    for module, given in timed.values():
         assert not module.training
-        module(row)  # each part reads what it is timed with
+        module(*((given,) if isinstance(given, torch.Tensor) else given))  # it reads that
     return {key: parameters(module) for key, (module, _) in timed.items()}
 
 
