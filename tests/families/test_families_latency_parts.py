@@ -80,11 +80,14 @@ def test_a_run_keeps_what_was_measured(tmp_path: Path) -> None:
     options: dict[str, Any] = {
         **{"space": "nasbench201", "channels": 4, "cells": 1, "supernet_channels": 4},
         **{"supernet_cells": 1, "epochs": 1, "retrain_epochs": 1, "retrain_seeds": 1},
-        **{"finalists": 1, "candidates": 1, "threads": 1, "plain": False},
+        **{"finalists": 1, "candidates": 1, "threads": 1, "plain": True},
     }
     result = search("digits", out=tmp_path / "run", max_latency_ms=50.0, **options)
     assert 0 < result.summary["costs"]["latency"] <= 50_000
     assert result.summary["measured_latency"] > 0
+    plain = result.summary["plain"]["architecture"]
+    assert plain.startswith("8x8 ")
+    assert 0 < result.space.cost(plain, "latency") <= 50_000
     kept = json.loads((tmp_path / "run" / "latency.json").read_text())
     assert kept["unit"] == "ms an image"
     (tmp_path / "run" / "result.json").unlink()

@@ -12,6 +12,7 @@ from torch import nn
 from meritnas import darts_space, fusion_space, nasbench201_space, recurrent_space
 from meritnas.families.convnet.family import convnet_space
 from meritnas.families.family import Family
+from meritnas.families.fusion.plain import plain_fusion
 
 VIEWS = {"image": [(2, 8, 8)], "a long name \u00e4 \u4e2d \U0001f600": [(3, 6), (5,)]}
 
@@ -32,6 +33,8 @@ FAMILIES: dict[str, Family] = {
     "recurrent": recurrent_space(300, 16),
     "recurrent, one predecessor": recurrent_space(50, 8, 4, 1),
     "fusion": fusion_space(VIEWS, 3, 2, 2, 8, 4, backbones={"image": "conv"}),
+    "plain fusion": plain_fusion(VIEWS, 3, "classes", {"image": "conv"}),
+    "plain fusion of one modality": plain_fusion({"v": [(4,)]}, 1, "labels"),
     "fusion with a backbone of one's own": fusion_space(VIEWS, 3, 2, 1, 8, 4, backbones=OWN),
 }
 

@@ -34,6 +34,7 @@ from meritnas.run.local_ranks import cores
 from meritnas.run.stages import start
 from meritnas.settings.checks import checked
 from meritnas.settings.fields import settings_of
+from meritnas.settings.limits import Limits
 from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.settings.training import Retraining, Training
@@ -61,6 +62,9 @@ class SearchEstimator(BaseEstimator):
 
     max_params: int | None = None
     max_flops: int | None = None
+    max_size_kb: float | None = None
+    max_latency_ms: float | None = None
+    max_peak_kb: float | None = None
     space: str | SpaceSpec | Callable[..., Any]
     strategy: str | StrategySpec
     epochs: int | None = None
@@ -74,6 +78,15 @@ class SearchEstimator(BaseEstimator):
     device: str = "cpu"
     n_jobs: int | None = None
     verbose: int = 0
+
+    def _limits(self) -> Limits:
+        return Limits(
+            self.max_params,
+            self.max_flops,
+            self.max_size_kb,
+            self.max_latency_ms,
+            max_peak_kb=self.max_peak_kb,
+        )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; `deep` for those of specs and settings, too."""

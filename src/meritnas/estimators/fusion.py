@@ -20,7 +20,6 @@ from meritnas.data.multilabel import LABEL_THRESHOLD
 from meritnas.data.split import split_few
 from meritnas.errors import DataError, UsageError
 from meritnas.estimators.base import SearchEstimator
-from meritnas.settings.limits import Limits
 from meritnas.settings.spec import SpaceSpec, StrategySpec
 
 
@@ -75,7 +74,7 @@ class NASFusionClassifier(ClassifierMixin, SearchEstimator):
                 "out"
             )
         seed = self._seed()
-        request = self._request(seed, limits=Limits(self.max_params, self.max_flops))
+        request = self._request(seed, limits=self._limits())
         predictor = self._search(source, self._outline(source, reading, seed), request)
         self.module_: nn.Module = predictor.module.cpu().eval()
         self.classes_ = np.array(predictor.task.classes)

@@ -31,7 +31,6 @@ from meritnas.data.task import Task
 from meritnas.errors import DataError
 from meritnas.estimators.base import SearchEstimator
 from meritnas.estimators.inputs import as_frame
-from meritnas.settings.limits import Limits
 from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.training.plain_module import plain_module
 
@@ -45,9 +44,6 @@ class _NAS(SearchEstimator):
     _data: ClassVar[str] = "table"
     _decided: ClassVar[tuple[str, ...]] = ("task", "class_weight", "split", "drop_missing_target")
 
-    max_size_kb: float | None = None
-    max_latency_ms: float | None = None
-    max_peak_kb: float | None = None
     space: str | SpaceSpec | Callable[..., Any] = "tabular"
     strategy: str | StrategySpec = "tabnas"
     pareto: bool = False
@@ -64,14 +60,7 @@ class _NAS(SearchEstimator):
     def _fit(self, frame: pd.DataFrame, target: pd.Series, outline: Outline, seed: int) -> Self:
         name = outline.task.target
         source = Source(type(self).__name__, frame.assign(**{name: target}), name, "", None)
-        limits = Limits(
-            self.max_params,
-            self.max_flops,
-            self.max_size_kb,
-            self.max_latency_ms,
-            max_peak_kb=self.max_peak_kb,
-        )
-        request = self._request(seed, limits=limits, pareto=self.pareto)
+        request = self._request(seed, limits=self._limits(), pareto=self.pareto)
         predictor = self._search(source, outline, request)
         self.scaling_ = str(self._summary["scaling"])
         self.module_: nn.Module = plain_module(predictor.module)

@@ -215,6 +215,16 @@ class Family(ABC):
         del latency
         raise SpaceError(f"no cost 'latency' here; there are {', '.join(self.costs)}")
 
+    @property
+    def plain_latency(self) -> CostTerms | None:
+        """How long plain networks of another family take, where that was measured."""
+        return None
+
+    def with_plain_latency(self, latency: CostTerms) -> Self:
+        """The same family with such latencies measured earlier."""
+        del latency
+        return self
+
     def lines(self, architecture: Architecture | str) -> list[str]:
         """An architecture's text, a node of its cells a line; joined they are the text again."""
         return [self.as_architecture(architecture).text]

@@ -147,12 +147,21 @@ class WithPlain(Family):
         return self.own.latency
 
     def timed(self, device: str = "cpu") -> WithPlain:
-        """With a latency for every network of the own."""
-        return replace(self, own=self.own.timed(device))
+        """With a latency for every network, of either."""
+        return replace(self, own=self.own.timed(device), other=self.other.timed(device))
 
     def with_latency(self, latency: CostTerms) -> WithPlain:
         """With latencies measured earlier."""
         return replace(self, own=self.own.with_latency(latency))
+
+    @property
+    def plain_latency(self) -> CostTerms | None:
+        """Of the other's architectures."""
+        return self.other.latency
+
+    def with_plain_latency(self, latency: CostTerms) -> WithPlain:
+        """With latencies of the other, measured earlier."""
+        return replace(self, other=self.other.with_latency(latency))
 
     @property
     def limitable(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from meritnas.data.kind import Encoder
 from meritnas.data.task import Task
 from meritnas.errors import StoreError, UsageError, told
-from meritnas.families.convnet.spec import Convnet
+from meritnas.families.convnet.spec import PLAIN
 from meritnas.families.family import Family
 from meritnas.families.fusion.backbone import Backbone
 from meritnas.families.fusion.family import FusionSpace
@@ -64,7 +64,7 @@ def with_plain(family: Family, encoder: Encoder, task: Task) -> Family:
     if family.has_plain:
         return family
     if encoder.kind == "images":
-        return WithPlain(family, Convnet().build(encoder.inputs, task.outputs, {}))
+        return WithPlain(family, PLAIN.build(encoder.inputs, task.outputs, {}))
     if encoder.kind == "modalities":
         return WithPlain(family, _plain_fusion(family, encoder, task))
     return family

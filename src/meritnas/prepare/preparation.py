@@ -50,6 +50,8 @@ class Preparation:
         """Keep what was measured and decided, so that it is done the same again."""
         if self.family.latency is not None:
             store.write_json("latency.json", terms_to_json(self.family.latency))
+        if self.family.plain_latency is not None:
+            store.write_json("plain-latency.json", terms_to_json(self.family.plain_latency))
         networks = dict(self.family.asked.identity)
         store.write_json(
             "preprocessing.json",
@@ -113,6 +115,9 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: Any) -> Prepa
     check_identity(store, family)
     if "latency" in settings.limits:
         family = family.with_latency(store.decode("latency.json", terms_from_json))
+        if store.has("plain-latency.json"):
+            plain = store.decode("plain-latency.json", terms_from_json)
+            family = family.with_plain_latency(plain)
     facts = kind.facts(source, outline, settings.reading)
     notes = _notes(settings, kind, source, outline, bundle)
     return Preparation(kind, source.name, bundle, family, encoding, facts, notes)

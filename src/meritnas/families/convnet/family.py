@@ -20,7 +20,7 @@ from meritnas.families.convnet.blocks import BLOCKS
 from meritnas.families.convnet.child import ConvNetwork
 from meritnas.families.convnet.costs import Side, counted_costs
 from meritnas.families.convnet.peak import peak_cost
-from meritnas.families.convnet.spec import WIDTHS, Convnet
+from meritnas.families.convnet.spec import PLAIN_BLOCKS, WIDTHS, Convnet
 from meritnas.families.convnet.supernet import ConvSupernet, StageOptions
 from meritnas.families.convnet.text import NO_STAGE, StagesText
 from meritnas.families.convnet.timing import timed_terms
@@ -36,7 +36,6 @@ from meritnas.space.rule import ABSENT
 from meritnas.space.space import Space
 from meritnas.wording import shortened
 
-_PLAIN_BLOCKS = ("plain3", "residual3")
 _PLAIN_SHAPES = ((2, 2, 1), (1, 1, 1), (2, 1), (1, 1))
 _DEPTHS = ((1, 2, 3), (1, 2, 3), (0, 1, 2, 3), (0, 1, 2))
 _SCALES = (1.0, 0.75, 0.5)
@@ -236,7 +235,7 @@ class ConvnetSpace(TimedFamily):
         all, as wide as fits. With 32, 64 and 128 channels it is the usual small network.
         """
         found = []
-        for block in _PLAIN_BLOCKS:
+        for block in PLAIN_BLOCKS:
             for shape in _PLAIN_SHAPES:
                 fitting = [one for one in self._even(block, shape) if self.fits(one, limits)]
                 if fitting:

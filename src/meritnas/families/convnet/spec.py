@@ -29,6 +29,10 @@ WIDTHS = (
 """What stages choose from, the first stage first."""
 
 
+PLAIN_BLOCKS = ("plain3", "residual3")
+"""Of networks that one would build without a search."""
+
+
 @dataclass(frozen=True)
 class Convnet(SpaceSpec):
     """Image networks in stages: how many, which blocks, how wide, on images how large.
@@ -87,3 +91,7 @@ class Convnet(SpaceSpec):
         stages = len(self.widths) if isinstance(self.widths[0], tuple) else len(WIDTHS)
         widths = layer_widths(self.widths, stages)
         return convnet_space(outputs, inputs, self.block_names, widths)
+
+
+PLAIN = Convnet(blocks=",".join(PLAIN_BLOCKS))
+"""Such networks alone, which race beside other spaces."""

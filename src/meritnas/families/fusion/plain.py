@@ -19,7 +19,7 @@ from meritnas.data.modalities.row_layout import RowLayout, Shape
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.drawing import Drawing, Node
-from meritnas.families.family import Family, Running, keep, seeded
+from meritnas.families.family import Running, keep, seeded
 from meritnas.families.fusion.arguments import (
     as_layout,
     check_sizes,
@@ -29,18 +29,17 @@ from meritnas.families.fusion.arguments import (
 from meritnas.families.fusion.backbone import Backbone, stand_ins
 from meritnas.families.fusion.child import Feature
 from meritnas.families.fusion.plain_child import Answers, Concatenation, FlatReader, LateAveraging
+from meritnas.families.fusion.plain_costs import CONCATENATION, LATE, stored_size, timed_terms
 from meritnas.families.fusion.reader import make_backbones
 from meritnas.families.fusion.shown import about_rows, check_source
 from meritnas.families.measured_peak import MeasuredPeak
 from meritnas.families.operations import CHILD
 from meritnas.families.source import network_source
+from meritnas.families.timed import TimedFamily
 from meritnas.space.architecture import Architecture
 from meritnas.space.decision import Decision, Option
 from meritnas.space.space import Space
 from meritnas.wording import shortened
-
-CONCATENATION = "concatenation"
-LATE = "late-averaging"
 
 _NARROWEST, _WIDEST = 4, 1024
 
@@ -91,7 +90,7 @@ class WayText:
 
 
 @dataclass(frozen=True)
-class PlainFusion(Family):
+class PlainFusion(TimedFamily):
     """The family behind `plain_fusion`, which is raced with and not searched.
 
     *Concatenation*: the vectors of all modalities, one hidden layer with batch norm and ReLU, and a
@@ -102,6 +101,9 @@ class PlainFusion(Family):
         params: sum(p.numel()).
         flops: multiply-adds of convolutions and linear layers, and what backbones of a user's own
             take.
+        size: bytes of the file of weights, at most.
+        latency: microseconds for one sample, where `timed` has measured them.
+        peak: bytes of activations that one sample takes at once (`families.live_memory`).
     """
 
     layout: RowLayout
@@ -140,7 +142,16 @@ class PlainFusion(Family):
                     row[k] = hidden * sum(inputs) + len(inputs) * each
             factors = (Factor((0, 1), table),)
             found[cost] = CostTerms(self.space.sizes, constants[cost], factors, unit)
-        return found
+        return {**found, "size": stored_size(self, reader.widths), **self.timed_costs}
+
+    def timed(self, device: str = "cpu") -> PlainFusion:
+        """With a latency for every network."""
+        return self.with_latency(timed_terms(self, device))
+
+    def reader(self) -> FlatReader:
+        """What reads a sample, the same for all networks."""
+        networks = make_backbones(dict(self.backbones), self.layout.columns, CHILD)
+        return FlatReader(self.layout.columns, networks, self._last)
 
     counted: ClassVar[bool] = False
 
@@ -233,7 +244,7 @@ class PlainFusion(Family):
     def restrict(self, kept: Sequence[np.ndarray]) -> PlainFusion:
         """The same networks with fewer options to choose from."""
         ways, widths = keep(self.options, kept)
-        return replace(self, options=(ways, widths))
+        return replace(self, options=(ways, widths), latency=self.restricted_latency(kept))
 
     def drawings(self, architecture: Architecture | str) -> tuple[Drawing, ...]:
         """Features, hidden layers, the output."""
