@@ -14,6 +14,7 @@ import meritnas
 # Each layer may import from those before it, and from itself.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "clock", "version", "wording"),
+    ("devices",),
     ("plugins", "store"),
     ("settings",),
     ("data",),

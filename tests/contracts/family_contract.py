@@ -15,6 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from meritnas.devices.placement import on_cpu, placed
+from meritnas.devices.precision import computing_in, single
 from meritnas.families.family import Family
 from meritnas.families.live_memory import peak_bytes
 from meritnas.families.tabular.family import TabularSpace
@@ -22,6 +24,7 @@ from meritnas.nn.sliced import SlicedBatchNorm, SlicedLayerNorm
 from meritnas.space.architecture import Architecture
 from meritnas.supernet.gates import Gate, Gates, mixture, one_path
 from meritnas.supernet.supernet import Supernet, leading_block, module_of
+from pretend_device import NAME, SecondDevice
 
 Norms = SlicedBatchNorm | SlicedLayerNorm
 
@@ -38,6 +41,8 @@ class Case:
         regroups: whether how many units are active changes which of them belong together, so that
             units of weight zero play a part.
         trained: whether networks begin with weights that they were given, whatever the seed.
+        fused: whether other devices than the CPU have kernels of their own for a part, which the
+            pretended one has not.
         codes: whether parts of weights may have no effect on a whole batch even where everything
             is mixed, because the codes that they make are zero, or a unit of few is off for all.
     """
@@ -51,6 +56,7 @@ class Case:
     codes: bool = False
     regroups: bool = False
     trained: bool = False
+    fused: bool = False
 
     @property
     def sliced(self) -> bool:
@@ -422,6 +428,47 @@ def seeds_decide_the_weights_and_leave_the_global_generator_alone(case: Case) ->
         assert not any(differ) if case.trained else all(differ)
 
 
+def networks_compute_in_half_precision_about_the_same(case: Case) -> None:
+    inputs, supernet = case.inputs(8, 0), case.supernet(1)
+    child = case.family.child(case.family.random(0), seed=1)
+    for network, more in ((supernet, (case.random_mixture(0, drop=False),)), (child, ())):
+        expected = run(network, inputs, *more)
+        with computing_in("bf16", inputs):
+            found = single(run(network, inputs, *more))
+        assert found.dtype == expected.dtype
+        assert found.isfinite().all()
+        apart = (found - expected).norm() / expected.norm()
+        assert apart < 0.1
+        found.square().mean().backward()
+        owned = [param for param in _module(network).parameters() if param.grad is not None]
+        assert owned
+        assert all(param.grad.dtype == param.dtype for param in owned)  # type: ignore[union-attr]
+
+
+def networks_run_on_another_device(case: Case) -> None:
+    """Each tensor that a network makes for itself is where its inputs are."""
+    if case.fused:
+        return
+    inputs, gates = case.inputs(4, 0), case.random_mixture(0, drop=True)
+    supernet = case.supernet(1)
+    child = case.family.child(case.family.random(0), seed=1)
+    expected = run(supernet, inputs, gates), run(child, inputs)
+    with SecondDevice():
+        there = placed(inputs, NAME)
+        found = (
+            run(placed(module_of(supernet), NAME), there, gates),
+            run(placed(child, NAME), there),
+        )
+        for one, other in zip(found, expected, strict=True):
+            torch.testing.assert_close(on_cpu(one), other, atol=1e-5, rtol=1e-5)
+        found[0].square().mean().backward()
+        assert any(param.grad is not None for param in module_of(supernet).parameters())
+
+
+def _module(network: Supernet | nn.Module) -> nn.Module:
+    return network if isinstance(network, nn.Module) else module_of(network)
+
+
 def _pairs(a: nn.Module, b: nn.Module) -> list[tuple[Tensor, Tensor]]:
     """All weights but those of norms and PReLU, which begin with the same numbers."""
     return [
@@ -454,4 +501,6 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     peak_is_what_running_the_child_takes,
     child_is_a_plain_module_that_extract_fills,
     seeds_decide_the_weights_and_leave_the_global_generator_alone,
+    networks_compute_in_half_precision_about_the_same,
+    networks_run_on_another_device,
 )

@@ -58,7 +58,8 @@ def recurrent_case(name: str, family: RecurrentSpace) -> Case:
         generator = torch.Generator().manual_seed(seed)
         return torch.randint(family.vocabulary, (rows, 4), generator=generator)
 
-    return Case(name, family, inputs, idle=True)  # a unit of a relu may be off for every word
+    # A unit of a relu may be off for every word.
+    return Case(name, family, inputs, idle=True, fused=bool(family.updates))
 
 
 def fusion_case(name: str, family: FusionSpace) -> Case:

@@ -8,6 +8,7 @@ import pytest
 
 from meritnas.data.images.reading import ImageReading
 from meritnas.data.kinds import kind_named
+from meritnas.devices.placement import check_device
 from meritnas.errors import UsageError
 from meritnas.families.catalogue import space_spec
 from meritnas.families.darts.spec import Darts, DartsUnique
@@ -15,7 +16,7 @@ from meritnas.families.nasbench201.spec import Nasbench201
 from meritnas.families.presets.images import image_recipe
 from meritnas.families.tabular.spec import Tabular
 from meritnas.prepare.config import make_config, settings_of
-from meritnas.prepare.settle import check_device, settle, usual_epochs
+from meritnas.prepare.settle import settle, usual_epochs
 from meritnas.settings.limits import Limits
 from meritnas.settings.preset import Facts
 from meritnas.settings.request import Request, RunOptions

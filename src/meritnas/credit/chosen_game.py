@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from meritnas.data.stream import Batch
+from meritnas.devices.placement import beside
 from meritnas.supernet.gates import Gate
 from meritnas.supernet.probe import Probe
 
@@ -56,7 +57,7 @@ class ChosenGame:
         batch = self._probe.valid_rows(self._judged_rows)
         count = len(batch.target)
         drawn = self._rng.integers(count, size=min(count, self._judged_rows))
-        rows = torch.from_numpy(drawn).to(batch.target.device)
+        rows = beside(torch.from_numpy(drawn), batch.target)
         weights = None if batch.weights is None else batch.weights[rows]
         self._batch = Batch(batch.inputs[rows], batch.target[rows], weights)
 

@@ -11,6 +11,7 @@ from scipy import linalg
 from torch import Tensor
 
 from meritnas.cost.feasible import FeasibleSet
+from meritnas.devices.placement import on_cpu
 from meritnas.space.architecture import Architecture
 
 _SINGULAR = 1e-10
@@ -134,4 +135,4 @@ def _smallest_norm(products: np.ndarray, effects: np.ndarray) -> np.ndarray:
 
 
 def _own(tensor: Tensor) -> np.ndarray:
-    return np.array(tensor.cpu().numpy(), dtype=np.float64)
+    return np.array(on_cpu(tensor).numpy(), dtype=np.float64)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from meritnas.devices.placement import beside
 from meritnas.errors import DataError
 from meritnas.settings.augment import Augment
 
@@ -41,7 +42,7 @@ def augmented(images: Tensor, augment: Augment, generator: torch.Generator) -> T
     # What is blotted out is pixel 0, a corner of the border.
     border = max(augment.crop, 1 if augment.cutout else 0)
     bordered = F.pad(images.permute(0, 2, 3, 1), (0, 0, border, border, border, border))
-    pixels = _pixels(augment, n, height, width, border, generator).to(images.device)
+    pixels = beside(_pixels(augment, n, height, width, border, generator), images)
     found = bordered.reshape(-1, channels).index_select(0, pixels.flatten())
     return found.view(n, height, width, channels).permute(0, 3, 1, 2)
 
@@ -55,7 +56,7 @@ def _turned(images: Tensor, most: int, generator: torch.Generator) -> Tensor:
     first = torch.stack([cos, -sin * height / width, zero], dim=1)
     second = torch.stack([sin * width / height, cos, zero], dim=1)
     places = F.affine_grid(torch.stack([first, second], dim=1), list(images.shape), False)
-    places = places.to(images.device, images.dtype)
+    places = beside(places, images).to(images.dtype)
     turned = F.grid_sample(images, places, "bilinear", "zeros", False)
     return turned.contiguous(memory_format=torch.channels_last)
 

@@ -17,6 +17,7 @@ from meritnas.data.kind import Encoder
 from meritnas.data.labels import rarity_note
 from meritnas.data.split import Split
 from meritnas.data.task import Task
+from meritnas.devices.placement import beside, placed
 from meritnas.errors import DataError
 
 EncoderT = TypeVar("EncoderT", bound=Encoder, covariant=True)
@@ -53,7 +54,7 @@ class Part:
 
     def rows(self, numbers: Tensor) -> Part:
         """Returns the rows of these numbers, in their order."""
-        at = numbers.to(self.inputs.device)
+        at = beside(numbers, self.inputs)
         weights = None if self.weights is None else self.weights[at]
         return Part(self.inputs[at], self.target[at], weights)
 
@@ -72,8 +73,8 @@ class Part:
 
     def to(self, device: torch.device | str) -> Part:
         """Returns the part with its tensors on a device."""
-        weights = None if self.weights is None else self.weights.to(device)
-        return Part(self.inputs.to(device), self.target.to(device), weights, self.columns)
+        weights = None if self.weights is None else placed(self.weights, device)
+        return Part(placed(self.inputs, device), placed(self.target, device), weights, self.columns)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from meritnas.data.augment import augmented
 from meritnas.data.bundle import Part
+from meritnas.devices.placement import beside, on_cpu
 from meritnas.errors import DataError
 from meritnas.settings.augment import Augment
 
@@ -165,8 +166,8 @@ class BatchStream:
                     "resume with the data and batch size of the saved run"
                 )
         if "augment" in state:
-            self._augment_generator.set_state(state["augment"].cpu())
-        self._generator.set_state(state["epoch_start"].cpu())
+            self._augment_generator.set_state(on_cpu(state["augment"]))
+        self._generator.set_state(on_cpu(state["epoch_start"]))
         self._start_epoch()
         self._position = int(state["position"])
 
@@ -174,7 +175,7 @@ class BatchStream:
         # The generator before the draw says as much as the order itself and stays small.
         self._epoch_start = self._generator.get_state()
         order = torch.randperm(len(self._part), generator=self._generator)
-        self._order = order.to(self._part.inputs.device)
+        self._order = beside(order, self._part.inputs)
         self._position = 0
 
 
@@ -235,8 +236,7 @@ class ContinuingStream:
             )
         self._step = int(state["step"])
         carried = state["carried"]
-        device = self._part.inputs.device
-        self._carry = Carry(after=None if carried is None else carried.to(device))
+        self._carry = Carry(after=None if carried is None else beside(carried, self._part.inputs))
 
 
 def make_stream(

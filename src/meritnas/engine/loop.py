@@ -15,6 +15,7 @@ from meritnas.clock import Clock
 from meritnas.cost.diagram import PathLaw
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.data.stream import Batch
+from meritnas.devices.placement import on_cpu
 from meritnas.engine.ladder import Rung, path_of_one
 from meritnas.engine.plan import Plan
 from meritnas.engine.record import Price, Record, Short
@@ -176,7 +177,7 @@ class Search:
         self.probe.load_state_dict(state["probe"])
         self.record.load_state_dict(state["record"])
         set_rng_state(self.rng, state["rng"])
-        self._draws = state["draws"].cpu()
+        self._draws = on_cpu(state["draws"])
 
 
 def run_search(

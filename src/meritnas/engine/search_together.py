@@ -10,6 +10,7 @@ import torch
 
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.data.bundle import Bundle
+from meritnas.devices.placement import on_cpu
 from meritnas.engine.candidates import Candidate, judged
 from meritnas.engine.ladder import best_within
 from meritnas.engine.loop import Kept, Listener, Search, Unkept, run_search
@@ -96,7 +97,7 @@ def _check_agreement(search: Search) -> None:
         return
     digest = hashlib.sha256()
     for param in module_of(search.supernet).parameters():
-        digest.update(param.detach().cpu().contiguous().numpy().tobytes())
+        digest.update(on_cpu(param.detach()).contiguous().numpy().tobytes())
     for row in search.strategy.beliefs():
         digest.update(row.tobytes())
     own = torch.tensor([int.from_bytes(digest.digest()[:7])])

@@ -14,6 +14,7 @@ from meritnas.data.bundle import Bundle
 from meritnas.data.kinds import kind_of
 from meritnas.data.stream import BatchStream, make_stream
 from meritnas.data.task import Task
+from meritnas.devices.placement import placed
 from meritnas.engine.ladder import drawn_beside, ladder
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan, make_plan
@@ -37,7 +38,7 @@ def make_supernet(settings: SearchSettings, family: Family) -> Supernet:
     """Fresh shared weights, on the device of the search."""
     check_weights(settings.space.shared_weights(family), "the shared weights of all its networks")
     supernet: Supernet = settings.space.supernet(family, settings.seed)
-    module_of(supernet).to(settings.device)
+    placed(module_of(supernet), settings.device)
     return supernet
 
 
@@ -68,7 +69,8 @@ def make_search(
     valid = BatchStream(bundle.valid, judged_rows, settings.seed + 1)
     task = bundle.task
     workers = VirtualWorkers(settings.workers, ranks)
-    probe = Probe(supernet, task.loss, train, valid, bundle.valid, task.score, workers)
+    parts = bundle.valid, task.score, workers, recipe.precision
+    probe = Probe(supernet, task.loss, train, valid, *parts)
     steps = plan.weight_steps if plan else weight_steps
     strategy, usual = strategy_and_plan(settings, ground, task, probe, steps)
     rng = np.random.default_rng([settings.seed, 0])

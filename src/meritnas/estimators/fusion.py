@@ -18,6 +18,7 @@ from meritnas.data.modalities.reading import ModalityReading
 from meritnas.data.modalities.source import ModalitySource, load_views, take_modalities
 from meritnas.data.multilabel import LABEL_THRESHOLD
 from meritnas.data.split import split_few
+from meritnas.devices.placement import on_cpu
 from meritnas.errors import DataError, UsageError
 from meritnas.estimators.base import SearchEstimator
 from meritnas.settings.spec import SpaceSpec, StrategySpec
@@ -76,7 +77,7 @@ class NASFusionClassifier(ClassifierMixin, SearchEstimator):
         seed = self._seed()
         request = self._request(seed, limits=self._limits())
         predictor = self._search(source, self._outline(source, reading, seed), request)
-        self.module_: nn.Module = predictor.module.cpu().eval()
+        self.module_: nn.Module = on_cpu(predictor.module).eval()
         self.classes_ = np.array(predictor.task.classes)
         return self
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from meritnas.data.modalities.encoder import ModalityEncoder
 from meritnas.data.modalities.noise import Noise
+from meritnas.devices.placement import CPU
 from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.explanation.modality_use import Disturbed, ModalityUse, disturbed_scores, modality_use
 from meritnas.plugins import Trusted
@@ -76,7 +77,7 @@ def explain_modalities(
     if not isinstance(predictor.encoder, ModalityEncoder):
         raise UsageError(f"run {store.folder} has one kind of data only, no modalities to compare")
     layout, task = predictor.encoder.layout, predictor.task
-    part = Job.reopen(store, data, trust).bundle.test.to("cpu")
+    part = Job.reopen(store, data, trust).bundle.test.to(CPU)
     _LOG.info("what each modality is worth")
     use = modality_use(predictor.module, task, part, layout, seed)
     network = hashlib.sha256((store.folder / _WEIGHTS).read_bytes()).hexdigest()

@@ -15,6 +15,7 @@ from meritnas.data.bundle import Part
 from meritnas.data.modalities.noise import LEVELS, Noise, add_noise, drop_modalities
 from meritnas.data.modalities.row_layout import RowLayout
 from meritnas.data.task import Task
+from meritnas.devices.placement import beside, on_cpu
 from meritnas.training.resampled_scores import resampled_scores
 from meritnas.training.train import outputs_of
 
@@ -191,8 +192,8 @@ class _Scored:
         target = self.part.target
         inputs = _with_only(self.part.inputs, self.layout, coalition.tolist())
         outputs = outputs_of(self.module, inputs)
-        drawn = resampled_scores(self.task, outputs, target, self.counts.to(target.device))
-        return np.append(float(self.task.score(outputs, target)), drawn.cpu().numpy())
+        drawn = resampled_scores(self.task, outputs, target, beside(self.counts, target))
+        return np.append(float(self.task.score(outputs, target)), on_cpu(drawn).numpy())
 
 
 def _resamples(samples: int, seed: int) -> Tensor:

@@ -8,6 +8,8 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
+from meritnas.devices.placement import zeros_on
+
 
 @runtime_checkable
 class CountsItself(Protocol):
@@ -53,7 +55,7 @@ def multiply_adds(module: nn.Module, *shapes: Sequence[int], device: str = "meta
     hooks = [layer.register_forward_hook(count) for layer in module.modules()]
     try:
         with torch.no_grad():
-            module.eval()(*(torch.zeros(1, *shape, device=device) for shape in shapes))
+            module.eval()(*(zeros_on(device, 1, *shape) for shape in shapes))
     finally:
         for hook in hooks:
             hook.remove()

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from meritnas.cost.feasible import FeasibleSet
 from meritnas.cost.maximum import Maximum
 from meritnas.cost.terms import CostTerms, Limit
+from meritnas.devices.placement import seed_other_devices
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.drawing import Drawing
 from meritnas.settings.limits import Limits
@@ -352,6 +353,5 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         # torch.manual_seed looks at its callers, which takes longer than a small pass.
         torch.default_generator.manual_seed(seed)
-        if torch.cuda.is_available():
-            torch.cuda.manual_seed_all(seed)
+        seed_other_devices(seed)
         yield

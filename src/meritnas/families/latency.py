@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from meritnas.cost.terms import CostTerms, Factor, chain_terms
+from meritnas.devices.placement import placed, waiting_for
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -53,22 +54,18 @@ def microseconds_on(
     moved = {}
     for key, (part, given) in parts.items():
         inputs = (given,) if isinstance(given, Tensor) else given
-        moved[key] = part.to(device).eval(), tuple(one.to(device) for one in inputs)
+        moved[key] = placed(part, device).eval(), tuple(placed(one, device) for one in inputs)
     return microseconds(moved, rounds)
 
 
 def _seconds_a_call(run: Callable[..., Any], inputs: tuple[Tensor, ...]) -> float:
-    wait = torch.cuda.synchronize if inputs[0].device.type == "cuda" else _no_wait
+    wait = waiting_for(inputs[0])
     wait()
     begun = time.perf_counter()
     for _ in range(_CALLS):
         run(*inputs)
     wait()
     return (time.perf_counter() - begun) / _CALLS
-
-
-def _no_wait() -> None:
-    pass
 
 
 def terms_to_json(terms: CostTerms) -> dict[str, Any]:

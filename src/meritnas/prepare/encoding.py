@@ -10,6 +10,7 @@ import numpy as np
 
 from meritnas.data.bundle import Bundle, Outline
 from meritnas.data.kind import DataKind
+from meritnas.devices.placement import placed
 from meritnas.errors import DivergedError
 from meritnas.families.family import Family
 from meritnas.prepare.family import make_family
@@ -121,7 +122,7 @@ def choose_encoding(
 
 def _trial_loss(settings: SearchSettings, bundle: Bundle[Any], family: Family) -> float:
     """The validation loss of a short training."""
-    module = family.child(_middling(family, settings), settings.seed).to(settings.device)
+    module = placed(family.child(_middling(family, settings), settings.seed), settings.device)
     recipe, rows = settings.recipe, len(bundle.train)
     steps = min(_STEPS, _STEPS_A_ROW * rows)
     epochs = max(1, round(steps / max(1, rows // recipe.batch_size)))

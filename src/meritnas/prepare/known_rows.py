@@ -10,6 +10,7 @@ from torch import Tensor
 
 from meritnas.data.bundle import Bundle, Part
 from meritnas.data.row_digests import KnownRows, row_digests
+from meritnas.devices.placement import on_cpu
 from meritnas.store.run_store import RunStore
 
 _FILE = "rows.safetensors"
@@ -44,7 +45,7 @@ def read_known_rows(store: RunStore) -> KnownRows | None:
 
 def digests_of(inputs: Tensor, answers: Tensor) -> np.ndarray:
     """Of encoded rows [n, width] and their encoded targets."""
-    return row_digests(inputs.cpu().numpy(), answers.cpu().numpy())
+    return row_digests(on_cpu(inputs).numpy(), on_cpu(answers).numpy())
 
 
 def _has_rows(part: Part) -> bool:

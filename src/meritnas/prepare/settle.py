@@ -9,6 +9,8 @@ import torch
 
 from meritnas.data.kind import DataKind
 from meritnas.data.kinds import kind_named
+from meritnas.devices.placement import check_device
+from meritnas.devices.precision import check_precision
 from meritnas.errors import UsageError
 from meritnas.families.catalogue import space_spec, space_specs
 from meritnas.settings.preset import Facts, Preset
@@ -37,6 +39,7 @@ def settle(request: Request, kind: DataKind, facts: Facts) -> SearchSettings:
     space.check_reading(reading)
     _check_together(space, strategy)
     check_device(request.run.device)
+    check_precision(request.training.precision or "float32", request.run.device)
     preset = space.preset(
         request.preset,
         replace(facts, batch_size=request.training.batch_size),
@@ -87,15 +90,6 @@ def chosen_space(request: Request, kind: DataKind) -> SpaceSpec:
             f"use {' or '.join(others[:2])}"
         )
     return space
-
-
-def check_device(device: str) -> None:
-    """Complain about a device that cannot be used here."""
-    try:
-        torch.empty(1, device=device).cpu()
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise UsageError(f"device '{device}' cannot be used here ({reason}); try cpu") from error
 
 
 def _check_together(space: SpaceSpec, strategy: StrategySpec) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from meritnas.devices.placement import placed
 from meritnas.run.job import Job
 from meritnas.settings.augment import Augment
 from meritnas.settings.recipe import TrainRecipe
@@ -184,7 +185,7 @@ def _tried(job: Job, text: str, augment: Augment, how: Trying) -> float | None:
     settings, data, family = job.settings, job.bundle, job.ground.family
     recipe = replace(recipe_for(family, text, settings.alone), augment=augment, auxiliary=0.0)
     some = data.train.drawn(how.share, settings.seed)
-    child = family.child(text, seed=settings.seed).to(settings.device)
+    child = placed(family.child(text, seed=settings.seed), settings.device)
     return short_loss(child, replace(data, train=some), recipe, how.epochs, settings.seed)
 
 

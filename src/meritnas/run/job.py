@@ -13,6 +13,7 @@ import torch
 
 from meritnas.data.bundle import Bundle, Outline
 from meritnas.data.kind import DataKind, Source
+from meritnas.devices.placement import check_device
 from meritnas.engine.ladder import no_curve
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan
@@ -24,7 +25,7 @@ from meritnas.prepare.config import read_settings
 from meritnas.prepare.ground import Ground, make_ground
 from meritnas.prepare.memory import check_networks
 from meritnas.prepare.preparation import Preparation, prepare, prepare_again
-from meritnas.prepare.settle import check_device, usual_epochs
+from meritnas.prepare.settle import usual_epochs
 from meritnas.run.processes import processes
 from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_store import RunStore

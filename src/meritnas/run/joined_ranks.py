@@ -24,6 +24,7 @@ from typing import Any
 import torch
 import torch.distributed
 
+from meritnas.devices.several import VISIBLE, check_device_of_each, visible_gpu
 from meritnas.errors import UsageError, WorkersError
 from meritnas.run.last_words import FAILED, last_words
 from meritnas.run.pickled_task import Task, pickled, unpickled
@@ -36,6 +37,7 @@ _dist: Any = torch.distributed
 
 _OVER = "over"
 _WORDS = "words"
+_KIND = "kind of device"
 _LOOK = 0.05
 """Seconds between looks at whether there is something to do."""
 
@@ -55,6 +57,7 @@ class JoinedRanks:
         launch: the group.
         workers: into how many shares the search divides its work.
         threads: of each process.
+        device: that each computes on.
         task: what the others do.
         patience: seconds that each waits for the others in one exchange.
     """
@@ -64,12 +67,14 @@ class JoinedRanks:
         launch: Launch,
         workers: int,
         threads: int,
+        device: str,
         task: Task,
         patience: float = PATIENCE,
     ) -> None:
         self._launch = launch
         self._workers = workers
         self._threads = threads
+        self._device = device
         self._task = task
         self._patience = patience
 
@@ -81,12 +86,15 @@ class JoinedRanks:
                 "command itself: torchrun --nproc-per-node 2 -m meritnas search ..."
             )
         check_shares(self._launch, self._workers)
+        check_device_of_each(self._device)
         task = pickled(self._task)
         store = _group_store(self._launch)
         meeting = uuid.uuid4().hex
         watch = partial(_call_and_listen, store, self._launch.size, meeting)
+        kind = torch.device(self._device).type
+        _dist.PrefixStore(meeting, store).set(_KIND, kind)
         watch(False)
-        ranks = _join(self._launch, store, meeting, self._patience, watch)
+        ranks = _join(self._launch, store, meeting, kind, self._patience, watch)
         ranks.send(f"{self._patience} {self._threads} ".encode() + task)
         return ranks
 
@@ -114,6 +122,9 @@ def help_the_first(launch: Launch) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(_INTERRUPTED))
     helper = _Helper(launch)
+    gpu = visible_gpu(launch.local_rank, os.environ, torch.cuda.device_count())
+    if gpu is not None:  # nothing has looked for it yet
+        os.environ[VISIBLE] = gpu
     try:
         helper.work()
     except BaseException as error:
@@ -159,7 +170,8 @@ class _Helper:
                 time.sleep(_LOOK)
                 continue
             self._meeting = said
-            ranks = _join(self._launch, self._store, said, PATIENCE)
+            kind = _dist.PrefixStore(said, self._store).get(_KIND).decode()
+            ranks = _join(self._launch, self._store, said, kind, PATIENCE)
             patience, threads, task = ranks.received().split(b" ", 2)
             ranks.patience = float(patience)
             torch.set_num_threads(int(threads))
@@ -247,7 +259,12 @@ def _group_store(launch: Launch) -> Store:
 
 
 def _join(
-    launch: Launch, store: Store, meeting: str, patience: float, watch: Watch = nobody
+    launch: Launch,
+    store: Store,
+    meeting: str,
+    kind: str,
+    patience: float,
+    watch: Watch = nobody,
 ) -> TorchWorkers:
     return TorchWorkers(
         launch.rank,
@@ -257,6 +274,7 @@ def _join(
         patience=patience,
         about=_about(),
         everywhere=not launch.on_one_machine,
+        kind=kind,
     )
 
 

@@ -19,5 +19,5 @@ def processes(settings: SearchSettings, task: Task) -> AbstractContextManager[Wo
     """
     launch = launched() if settings.workers > 1 else None
     if launch is not None:
-        return JoinedRanks(launch, settings.workers, settings.threads, task)
+        return JoinedRanks(launch, settings.workers, settings.threads, settings.device, task)
     return LocalRanks(ranks_here(settings), settings.threads, task)

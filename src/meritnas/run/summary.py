@@ -8,6 +8,7 @@ from typing import Any
 
 from meritnas.data.metric_names import is_loss
 from meritnas.data.task import Task
+from meritnas.devices.placement import placed
 from meritnas.families.latency import microseconds
 from meritnas.run.augmenting import augmented_recipe, seconds_trying
 from meritnas.run.job import Job
@@ -190,6 +191,6 @@ def _measured_latency(job: Job, chosen: str) -> dict[str, int]:
     """What the whole network takes, beside the sum over its layers that was promised."""
     if "latency" not in job.settings.limits:
         return {}
-    module = job.ground.family.child(chosen).to(job.settings.device).eval()
+    module = placed(job.ground.family.child(chosen), job.settings.device).eval()
     run, inputs = job.ground.family.running(module, job.settings.device)
     return {"measured_latency": microseconds({"whole": (run, inputs)}, rounds=50)["whole"]}

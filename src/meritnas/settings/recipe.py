@@ -17,6 +17,7 @@ MOST_ROWS = 1_000_000
 """Of a step."""
 
 Schedule = Literal["cosine", "constant", "one-cycle"]
+Precision = Literal["float32", "bf16"]
 
 _RISING, _LOWEST = 0.25, 0.1
 """Of one cycle: the share of steps in which the rate rises, and where it begins."""
@@ -55,6 +56,8 @@ class TrainRecipe:
         augment: what is done to training images.
         smoothing: when a network trains alone, the share of the loss that asks for all classes
             alike (label smoothing, Szegedy et al., 2016).
+        precision: `bf16` computes products in bfloat16 where weights are trained, and where
+            networks are judged by shared weights; all else, and a trained network, is in single.
     """
 
     optimizer: Literal["adam", "sgd"] = "adam"
@@ -72,6 +75,7 @@ class TrainRecipe:
     auxiliary: float = 0.0
     augment: Augment = field(default_factory=Augment)
     smoothing: float = 0.0
+    precision: Precision = "float32"
 
     def __post_init__(self) -> None:
         if isinstance(self.augment, Mapping):  # as JSON has it

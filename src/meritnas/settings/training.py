@@ -8,7 +8,7 @@ from typing import Any, Literal
 from meritnas.errors import UsageError
 from meritnas.settings.checks import check_fields
 from meritnas.settings.fields import shown
-from meritnas.settings.recipe import MOST_EPOCHS, MOST_ROWS, Schedule, TrainRecipe
+from meritnas.settings.recipe import MOST_EPOCHS, MOST_ROWS, Precision, Schedule, TrainRecipe
 
 _BY_PRESET = "; others: by preset"
 
@@ -34,6 +34,7 @@ class Training:
         weight_decay: How fast weights shrink.
         clip: Most that the norm of all gradients together may be.
         warmup: Part of the search that trains weights only.
+        precision: In which products are computed while weights are trained.
     """
 
     batch_size: int | None = field(
@@ -48,6 +49,7 @@ class Training:
     weight_decay: float | None = field(default=None, metadata=shown(usual="0.3" + _BY_PRESET))
     clip: float | None = field(default=None, metadata=shown(usual="no bound" + _BY_PRESET))
     warmup: float | None = field(default=None, metadata=shown(usual="0.25" + _BY_PRESET))
+    precision: Precision | None = field(default=None, metadata=shown(usual="float32"))
 
     def __post_init__(self) -> None:
         check_fields(self)

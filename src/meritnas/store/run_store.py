@@ -248,10 +248,10 @@ class RunStore:
         self, name: str, weights: dict[str, Tensor], metadata: dict[str, str]
     ) -> None:
         """Replace a safetensors file."""
-        from safetensors.torch import save  # in methods: JSON files are read without torch
+        # In methods: JSON files are read without torch.
+        from meritnas.store.weights_file import weights_bytes
 
-        tensors = {key: value.contiguous().cpu() for key, value in weights.items()}
-        self._write(name, save(tensors, metadata))
+        self._write(name, weights_bytes(weights, metadata))
 
     def read_weights(self, name: str) -> tuple[dict[str, Tensor], dict[str, str]]:
         """The tensors and the metadata of a safetensors file."""

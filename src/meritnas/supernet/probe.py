@@ -15,6 +15,8 @@ from torch import Tensor
 from meritnas.data.bundle import Part
 from meritnas.data.rows_at_once import rows_at_once
 from meritnas.data.stream import Batch, Stream, joined
+from meritnas.devices.placement import beside, on_cpu, zeros_beside
+from meritnas.devices.precision import computing_in, single
 from meritnas.errors import DivergedError
 from meritnas.supernet.gates import Gates, one_path
 from meritnas.supernet.supernet import Recurrent, Supernet, module_of
@@ -37,6 +39,7 @@ class Probe:
         held: the whole part that those come from.
         score: how good outputs are, the larger the better; minus the loss if None.
         workers: who computes the losses of several architectures.
+        precision: in which the supernet computes.
 
     Attributes:
         workers: as above.
@@ -52,6 +55,7 @@ class Probe:
         held: Part,
         score: Loss | None = None,
         workers: VirtualWorkers | None = None,
+        precision: str = "float32",
     ) -> None:
         self._supernet = supernet
         self._loss = loss
@@ -59,6 +63,7 @@ class Probe:
         self._valid = valid
         self._held = held
         self._score = score or (lambda *outputs: -loss(*outputs))
+        self._precision = precision
         self._constants: dict[str, Tensor] | None = None
         self.workers = workers or VirtualWorkers()
         self.passes = 0
@@ -97,13 +102,27 @@ class Probe:
         """
         self.passes += 1
         if batch.carry is None:
-            outputs = self._supernet(batch.inputs, gates, weights)
+            outputs = self._outputs(batch.inputs, gates, weights)
         else:
-            assert isinstance(self._supernet, Recurrent)
-            carry = batch.carry
-            outputs, state = self._supernet.advance(batch.inputs, gates, weights, carry.state)
-            carry.after = state.detach()
+            outputs, state = self._advanced(batch, gates, weights)
+            batch.carry.after = state.detach()
         return self._loss(outputs, batch.target, batch.weights)
+
+    def _outputs(
+        self, inputs: Tensor, gates: Gates, weights: Mapping[str, Tensor] | None = None
+    ) -> Tensor:
+        with computing_in(self._precision, inputs):
+            return single(self._supernet(inputs, gates, weights))
+
+    def _advanced(
+        self, batch: Batch, gates: Gates, weights: Mapping[str, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The outputs of a batch that goes on where another ended, and the state after it."""
+        assert isinstance(self._supernet, Recurrent)
+        assert batch.carry is not None
+        with computing_in(self._precision, batch.inputs):
+            outputs, state = self._supernet.advance(batch.inputs, gates, weights, batch.carry.state)
+        return single(outputs), single(state)
 
     def weights(self) -> dict[str, Tensor]:
         """The supernet's weights by name, as constants: views without a gradient, not copies."""
@@ -141,7 +160,7 @@ class Probe:
             loss, found = self.whole_gradients(gates, piece, leaves, weights, again=True)
             share = (bounds[v + 1] - bounds[v]) / rows
             return share * torch.cat(
-                [torch.tensor([loss]), *(one.reshape(-1).cpu() for one in found)]
+                [torch.tensor([loss]), *(on_cpu(one.reshape(-1)) for one in found)]
             )
 
         sizes = [leaf.numel() for leaf in leaves]
@@ -149,7 +168,7 @@ class Probe:
         self.passes = passes + 1  # of the batch, whoever looked at its pieces
         total = functools.reduce(operator.add, shares)
         found = zip(total[1:].split(sizes), leaves, strict=True)
-        return float(total[0]), [one.view_as(leaf).to(leaf.device) for one, leaf in found]
+        return float(total[0]), [beside(one.view_as(leaf), leaf) for one, leaf in found]
 
     def whole_gradients(
         self,
@@ -185,7 +204,7 @@ class Probe:
             for leaf, gradient in zip(leaves, found, strict=True)
         ]
         # Gates may be on another device than weights.
-        norms = [norm.to(loss.device) for norm in torch._foreach_norm(gradients)]
+        norms = [beside(norm, loss) for norm in torch._foreach_norm(gradients)]
         if not torch.isfinite(torch.stack(norms)).all():
             raise DivergedError
         return loss.item(), gradients
@@ -208,9 +227,10 @@ class Probe:
 
     def _losses(self, picks: np.ndarray, batch: Batch) -> Tensor:
         with torch.no_grad():
-            outputs = self._supernet.each(batch.inputs, picks.tolist())
-            found = [self._loss(one, batch.target, batch.weights) for one in outputs]
-        return torch.stack(found) if found else torch.empty(0)
+            with computing_in(self._precision, batch.inputs):
+                outputs = self._supernet.each(batch.inputs, picks.tolist())
+            found = [self._loss(single(one), batch.target, batch.weights) for one in outputs]
+        return torch.stack(found) if found else zeros_beside(batch.inputs, 0)
 
     def remembering(self) -> AbstractContextManager[None]:
         """Inside, `score` and `loss_under` compute once what gates leave as it was on a batch."""
@@ -221,10 +241,9 @@ class Probe:
         self.passes += 1
         with torch.no_grad():
             if batch.carry is None:
-                outputs = self._supernet(batch.inputs, gates)
+                outputs = self._outputs(batch.inputs, gates)
             else:
-                assert isinstance(self._supernet, Recurrent)
-                outputs, _ = self._supernet.advance(batch.inputs, gates, None, batch.carry.state)
+                outputs, _ = self._advanced(batch, gates)
             found = float(self._loss(outputs, batch.target, batch.weights))
         if not np.isfinite(found):
             raise DivergedError
@@ -256,7 +275,7 @@ class Probe:
 
     def _score_of(self, gates: Gates, batch: Batch) -> float:
         with torch.no_grad():
-            outputs = self._supernet(batch.inputs, gates)
+            outputs = self._outputs(batch.inputs, gates)
             return float(self._score(outputs, batch.target, batch.weights))
 
     def dealt(self, work: Callable[[int], Sequence[float]], items: int, width: int) -> np.ndarray:
@@ -341,8 +360,8 @@ class Probe:
     def _piece(self, gates: Gates, rows: Part) -> Tensor:
         """The sum of the losses of some rows, in double precision."""
         with torch.no_grad():
-            loss = self._loss(self._supernet(rows.inputs, gates), rows.target, rows.weights)
-            return loss.double().cpu() * len(rows)
+            loss = self._loss(self._outputs(rows.inputs, gates), rows.target, rows.weights)
+            return on_cpu(loss.double()) * len(rows)
 
     @property
     def rows_at_once(self) -> int:

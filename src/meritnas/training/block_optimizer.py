@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
+from meritnas.devices.placement import CPU, has_fused_steps, zeros_on
 from meritnas.settings.recipe import ADAM_EPS, TrainRecipe
 from meritnas.supernet.supernet import leading_block
 
@@ -58,10 +59,10 @@ class BlockOptimizer:
             name: [torch.zeros_like(param) for _ in range(count)]
             for name, param in self._params.items()
         }
-        self._fused = {param.device.type for param in self._params.values()} <= {"cpu", "cuda"}
+        self._fused = has_fused_steps(self._params.values())
         # A fused kernel counts on its own device.
         self._steps = {
-            name: torch.zeros((), device=param.device if self._fused else "cpu")
+            name: zeros_on(param.device if self._fused else CPU)
             for name, param in self._params.items()
         }
 

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from meritnas.data.metric_names import QUANTILE, THRESHOLDED, is_loss, quantile_of
 from meritnas.data.task import Task
+from meritnas.devices.placement import on_cpu
 
 _UNBALANCED = 0.4
 """With a smaller share of the rarer of two classes a threshold is chosen."""
@@ -24,11 +25,11 @@ def metric_value(task: Task, outputs: Tensor, target: Tensor) -> float:
         outputs: [n, outputs] of a network, finite.
         target: [n], encoded.
     """
-    truth = target.cpu().numpy()
+    truth = on_cpu(target).numpy()
     if task.kind == "regression":
-        found = outputs[:, 0].detach().cpu().double().numpy()
+        found = on_cpu(outputs[:, 0].detach()).double().numpy()
         return _of_numbers(task.metric, truth.astype(np.float64), found, task.scale)
-    chances = task.probabilities(outputs.detach()).cpu().double().numpy()
+    chances = on_cpu(task.probabilities(outputs.detach())).double().numpy()
     chances /= chances.sum(axis=1, keepdims=True)
     return _of_classes(task, truth.astype(np.int64), chances)
 
@@ -52,11 +53,11 @@ def chosen_threshold(task: Task, outputs: Tensor, target: Tensor) -> float:
     """
     if task.kind != "binary" or task.metric not in THRESHOLDED:
         return 0.5
-    truth = target.cpu().numpy() > 0
+    truth = on_cpu(target).numpy() > 0
     share = float(truth.mean())
     if not 0 < min(share, 1 - share) < _UNBALANCED:
         return 0.5
-    chances = outputs[:, 0].detach().cpu().double().sigmoid().numpy()
+    chances = on_cpu(outputs[:, 0].detach()).double().sigmoid().numpy()
     order = np.argsort(-chances, kind="stable")
     ranked, hits = chances[order], np.append(0, np.cumsum(truth[order]))
     values = _at_every_cut(task, hits, int(truth.sum()))

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from meritnas.data.bundle import Part
 from meritnas.data.multilabel import LABEL_THRESHOLD
 from meritnas.data.task import Task
+from meritnas.devices.placement import on_cpu
 from meritnas.errors import DivergedError
 from meritnas.training.chosen_metric import metric_value
 from meritnas.training.train import loss_on, outputs_of
@@ -45,16 +46,16 @@ def score(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
 
 def _usual_scores(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
     """Those that all tasks of a kind have."""
-    truth = target.cpu().numpy()
+    truth = on_cpu(target).numpy()
     if task.kind == "regression":
-        found = outputs[:, 0].cpu().numpy().astype(np.float64)
+        found = on_cpu(outputs[:, 0]).numpy().astype(np.float64)
         return {
             "r2": float(metrics.r2_score(truth, found)),
             "rmse": float(np.sqrt(np.mean((found - truth) ** 2)) * task.scale),
         }
     if task.kind == "multilabel":
         return _score_labels(task, outputs, target)
-    chances = task.probabilities(outputs).cpu().numpy().astype(np.float64)
+    chances = on_cpu(task.probabilities(outputs)).numpy().astype(np.float64)
     chances /= chances.sum(axis=1, keepdims=True)
     guess = chances.argmax(axis=1)
     if task.kind == "binary":
@@ -92,8 +93,8 @@ def _usual_metric(task: Task) -> str:
 
 def _score_labels(task: Task, outputs: Tensor, target: Tensor) -> dict[str, float]:
     """F1 over the labels, 0 for one that neither occurs nor is given; the loss over all."""
-    truth = target.cpu().numpy() > 0
-    guess = (task.probabilities(outputs) > LABEL_THRESHOLD).cpu().numpy()
+    truth = on_cpu(target).numpy() > 0
+    guess = on_cpu(task.probabilities(outputs) > LABEL_THRESHOLD).numpy()
     ways = ("weighted", "macro")
     scores = [metrics.f1_score(truth, guess, average=way, zero_division=0) for way in ways]
     found = {f"f1_{way}": float(value) for way, value in zip(ways, scores, strict=True)}

@@ -14,6 +14,8 @@ from torch import Tensor, nn
 from meritnas.data.bundle import Part
 from meritnas.data.rows_at_once import rows_at_once
 from meritnas.data.stream import Batch, ContinuingStream, make_stream
+from meritnas.devices.placement import has_fused_steps, zeros_beside
+from meritnas.devices.precision import computing_in, single
 from meritnas.errors import DivergedError, UsageError
 from meritnas.families.drop_path import ramp_drop_paths
 from meritnas.families.family import seeded
@@ -113,7 +115,7 @@ def train_child(
     with seeded(seed):  # dropout draws from torch's own generator
         for epoch in range(1, epochs + 1):
             ramp_drop_paths(module, (epoch - 1) / epochs)
-            total = torch.zeros((), device=train.target.device)
+            total = zeros_beside(train.target)
             for _ in range(stream.steps_per_epoch):
                 rate = recipe.rate_at(done, steps)
                 for group in optimizer.param_groups:
@@ -152,21 +154,22 @@ def _step_losses(
     gradients are those that the parts would have alone (only clipping looks at all together).
     """
     if isinstance(module, LearnsInParts):
-        found = [
-            _losses(outputs, batch, loss, recipe)
-            for outputs in module.outputs_of_each(batch.inputs)
-        ]
+        with computing_in(recipe.precision, batch.inputs):
+            each = module.outputs_of_each(batch.inputs)
+        found = [_losses(single(outputs), batch, loss, recipe) for outputs in each]
         values, minimised_each = zip(*found, strict=True)
         return torch.stack(values).mean(), torch.stack(minimised_each).sum()
     helping: Tensor | None = None
     if recipe.auxiliary:
         assert isinstance(module, HasAuxiliaryHead)
-        outputs, helping = module.both(batch.inputs)
+        with computing_in(recipe.precision, batch.inputs):
+            outputs, helping = module.both(batch.inputs)
     else:
-        outputs = _outputs(module, batch)
-    value, minimised = _losses(outputs, batch, loss, recipe)
+        outputs = _outputs(module, batch, recipe.precision)
+    value, minimised = _losses(single(outputs), batch, loss, recipe)
     if helping is not None:
-        minimised = minimised + recipe.auxiliary * loss(helping, batch.target, batch.weights)
+        helped = loss(single(helping), batch.target, batch.weights)
+        minimised = minimised + recipe.auxiliary * helped
     return value, minimised
 
 
@@ -189,14 +192,15 @@ def _loss_of_all(outputs: Tensor, weights: Tensor | None) -> Tensor:
     return losses.mean() if weights is None else (losses * weights).mean()
 
 
-def _outputs(module: nn.Module, batch: Batch) -> Tensor:
+def _outputs(module: nn.Module, batch: Batch, precision: str = "float32") -> Tensor:
     """What a network says; where batches continue each other, it goes on where it was."""
-    if batch.carry is None:
-        outputs: Tensor = module(batch.inputs)
-        return outputs
-    assert isinstance(module, Remembers)
-    outputs, state = module.advance(batch.inputs, batch.carry.state)
-    batch.carry.after = state.detach()  # truncated back-propagation through time
+    with computing_in(precision, batch.inputs):
+        if batch.carry is None:
+            outputs: Tensor = module(batch.inputs)
+            return outputs
+        assert isinstance(module, Remembers)
+        outputs, state = module.advance(batch.inputs, batch.carry.state)
+    batch.carry.after = single(state.detach())  # truncated back-propagation through time
     return outputs
 
 
@@ -220,7 +224,7 @@ class _Average:
 
 def make_optimizer(module: nn.Module, recipe: TrainRecipe) -> torch.optim.Optimizer:
     """The recipe's optimiser over a whole network."""
-    fused = {param.device.type for param in module.parameters()} <= {"cpu", "cuda"}
+    fused = has_fused_steps(module.parameters())
     if recipe.optimizer == "sgd":
         return torch.optim.SGD(
             module.parameters(),

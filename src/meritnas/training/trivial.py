@@ -10,6 +10,7 @@ from torch import Tensor
 
 from meritnas.data.bundle import Part
 from meritnas.data.task import Task
+from meritnas.devices.placement import on_cpu
 from meritnas.training.metrics import score
 
 _LESS_IS_BETTER = ("log_loss", "balanced_error", "perplexity")
@@ -30,10 +31,10 @@ def trivial_scores(task: Task, train: Part, test: Part) -> dict[str, float]:
         return {"r2": 0.0}
     if task.kind == "language":
         shares = _shares(train.target, task.words)
-        loss = float(-shares.log()[test.target.cpu().flatten()].mean())
+        loss = float(-shares.log()[on_cpu(test.target).flatten()].mean())
         return {"perplexity": math.exp(loss), "log_loss": loss}
-    answer = _answer(task, train.target.cpu())
-    return score(task, answer.expand(len(test), -1), test.target.cpu())
+    answer = _answer(task, on_cpu(train.target))
+    return score(task, answer.expand(len(test), -1), on_cpu(test.target))
 
 
 def telling_metrics(task: Task, fair: bool) -> tuple[str, ...]:
@@ -84,5 +85,5 @@ def _answer(task: Task, target: Tensor) -> Tensor:
 
 def _shares(codes: Tensor, kinds: int) -> Tensor:
     """How frequent each code is, none of them never [kinds]."""
-    counts = torch.bincount(codes.cpu().flatten(), minlength=kinds).double() + 1
+    counts = torch.bincount(on_cpu(codes).flatten(), minlength=kinds).double() + 1
     return counts / counts.sum()

@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from meritnas.devices.placement import on_cpu
+
 _RIDGE = 1e-6
 """Of the agreement that a row has with itself, added to the diagonal: rows may be equal."""
 
@@ -51,7 +53,7 @@ def first_look(
         on = (active.detach() > 0).reshape(len(inputs), -1).float()
         # Both on, and both off: whole numbers that a float holds exactly.
         both = on @ on.T + (1 - on) @ (1 - on).T
-        agreements.add_(both.double().cpu())
+        agreements.add_(on_cpu(both.double()))
         seen.append(both)
 
     def keep(_: nn.Module, __: tuple[Tensor, ...], after: Tensor) -> None:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from meritnas.data.bundle import Part
+from meritnas.devices.placement import placed
 from meritnas.families.family import Family, seeded
 from meritnas.supernet.probe import Loss
 from meritnas.witness.first_look import FirstLook, first_look
@@ -68,7 +69,7 @@ class Looks:
             for part in module.modules():
                 if isinstance(part, nn.Conv1d | nn.Conv2d | nn.Linear):
                     nn.init.kaiming_normal_(part.weight)
-        module.to(self.rows.inputs.device).train()
+        placed(module, self.rows.inputs.device).train()
 
         def loss(outputs: Tensor) -> Tensor:
             return self.loss(outputs, self.rows.target, self.rows.weights)

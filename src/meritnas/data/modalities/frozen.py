@@ -184,8 +184,10 @@ def make_frozen(backbone: str, modality: str) -> nn.Module:
 
 def weights_digest(network: nn.Module) -> str:
     """SHA-256 in hex over the names and values of all weights and statistics."""
+    from meritnas.devices.placement import on_cpu  # here: what is read is known without torch
+
     digest = hashlib.sha256()
     for name, value in network.state_dict().items():
         digest.update(name.encode())
-        digest.update(np.ascontiguousarray(value.detach().cpu().numpy()).tobytes())
+        digest.update(np.ascontiguousarray(on_cpu(value.detach()).numpy()).tobytes())
     return digest.hexdigest()

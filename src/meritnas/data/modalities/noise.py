@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from meritnas.data.modalities.row_layout import RowLayout
+from meritnas.devices.placement import beside, on_cpu
 from meritnas.errors import UsageError, whole_number
 
 Noise = Literal["gaussian", "shot", "impulse", "speckle"]
@@ -54,10 +55,10 @@ def add_noise(
             raise UsageError(f"no modality {number}; there are {len(layout.names)}, from 0 on")
         columns = layout.values(number)
         # Drawn on the CPU, so that a seed means the same on every device.
-        values = inputs[:, columns].cpu()
+        values = on_cpu(inputs[:, columns])
         changed = _NOISY[kind](values, level, generator) if level else values
         present = layout.present(inputs, number)[:, None]
-        noisy[:, columns] = changed.clamp(0.0, 1.0).to(inputs.device) * present
+        noisy[:, columns] = beside(changed.clamp(0.0, 1.0), inputs) * present
     return noisy
 
 
@@ -78,14 +79,14 @@ def drop_modalities(inputs: Tensor, layout: RowLayout, chance: float, seed: int)
     _check_share("chance", chance)
     generator = torch.Generator().manual_seed(seed)
     numbers = range(len(layout.names))
-    has = torch.stack([layout.present(inputs, number).cpu() > 0 for number in numbers], dim=1)
+    has = torch.stack([on_cpu(layout.present(inputs, number)) > 0 for number in numbers], dim=1)
     loses = torch.rand(len(inputs), generator=generator) < chance
     loses &= has.sum(dim=1) > 1
     lots = torch.rand(has.shape, generator=generator).masked_fill(~has, -1.0)
     lost = torch.where(loses, lots.argmax(dim=1), -1)
     left = inputs.clone()
     for number in numbers:
-        rows = torch.nonzero(lost == number)[:, 0].to(inputs.device)
+        rows = beside(torch.nonzero(lost == number)[:, 0], inputs)
         left[rows, layout.flag(number) : layout.values(number).stop] = 0.0
     return left
 

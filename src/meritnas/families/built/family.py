@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from meritnas.cost.maximum import LargestSum, Maximum, WhenAsked
 from meritnas.cost.terms import CostTerms
+from meritnas.devices.placement import on_cpu
 from meritnas.errors import SpaceError, UsageError, told
 from meritnas.families.built.learning import Learner, factors
 from meritnas.families.built.maker import Maker
@@ -358,7 +359,7 @@ class BuiltSpace(TimedFamily):
             digest = hashlib.sha256()
             for name, tensor in self.maker.given.state_dict().items():
                 digest.update(f"{name} {tuple(tensor.shape)} ".encode())
-                digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+                digest.update(on_cpu(tensor.detach()).contiguous().numpy().tobytes())
             found["weights"] = digest.hexdigest()
         return found
 

@@ -107,7 +107,8 @@ class Cell(NamedTuple):
         maps = [_stacked(edges) for edges in leaving]
         found = []
         for projection in projected:
-            opening, mapped = (projection + F.linear(state, self.from_state)).chunk(2, dim=1)
+            both = projection + F.linear(state, self.from_state)
+            opening, mapped = both.to(state.dtype).chunk(2, dim=1)  # which may be half as precise
             first = torch.lerp(state, torch.tanh(mapped), torch.sigmoid(opening))
             state = self._nodes(first, leaving, maps)
             found.append(state)

@@ -16,6 +16,7 @@ from torch import nn
 from meritnas.cost.maximum import Maximum, WhenAsked
 from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.data.columns.inputs import TableInputs, as_table_inputs
+from meritnas.devices.placement import placed, zeros_on
 from meritnas.errors import SpaceError
 from meritnas.families.family import Absence, Running, keep, seeded
 from meritnas.families.latency import microseconds
@@ -139,12 +140,12 @@ class TabularSpace(TimedFamily):
         }
         modules |= {(width,): nn.Linear(width, self.outputs) for width in self.widths[-1]}
         # The layer's first number is what comes in; a network without embeddings has no () part.
-        rows = {shape: torch.zeros(1, shape[0], device=device) for shape in modules}
+        rows = {shape: zeros_on(device, 1, shape[0]) for shape in modules}
         if self.inputs.cardinalities:
             modules[()] = embed_table(self.inputs)
             columns = self.inputs.numbers + len(self.inputs.cardinalities)
-            rows[()] = torch.zeros(1, columns, device=device)
-        spent = microseconds({key: (m.to(device), rows[key]) for key, m in modules.items()})
+            rows[()] = zeros_on(device, 1, columns)
+        spent = microseconds({key: (placed(m, device), rows[key]) for key, m in modules.items()})
         single = [np.zeros(len(widths), dtype=np.int64) for widths in self.widths]
         single[0] += np.array([spent[self.inputs.width, b] for b in self.widths[0]])
         single[-1] += np.array([spent[a,] for a in self.widths[-1]])
