@@ -110,6 +110,11 @@ def failing(ranks: Workers) -> None:
     raise ValueError("these are its last words\nand more")
 
 
+def starving(ranks: Workers) -> None:
+    ranks.barrier()
+    torch.empty(10**16)
+
+
 def silent(ranks: Workers) -> None:
     ranks.barrier()
     time.sleep(600)

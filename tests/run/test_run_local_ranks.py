@@ -51,6 +51,7 @@ def test_searches_come_to_the_same_bits_on_one_and_on_two_ranks() -> None:
     [
         (rank_tasks.killed, "process 1 .* was killed by SIGKILL, perhaps for lack of memory; all"),
         (rank_tasks.failing, "process 1 of the search has ended: ValueError: these are its last w"),
+        (rank_tasks.starving, "process 1 of the search has ended: there is not enough memory for"),
     ],
 )
 def test_a_rank_that_ends_ends_all_with_a_word(task: Callable[[Workers], Any], said: str) -> None:

@@ -11,6 +11,7 @@ import torch
 
 from meritnas.cost.maximum import Bound, LargestSum
 from meritnas.cost.terms import CostTerms, Factor, amount_text
+from meritnas.devices.placement import placed
 from meritnas.errors import SpaceError
 from meritnas.families.family import Family
 from meritnas.families.live_memory import PEAK_UNIT, peak_bytes
@@ -47,7 +48,8 @@ class MeasuredPeak:
 
     def _of(self, picks: tuple[int, ...]) -> int:
         with torch.device(self.device):
-            child = self.family.child(self.family.space.architecture(picks)).eval().to(self.device)
+            child = self.family.child(self.family.space.architecture(picks)).eval()
+            child = placed(child, self.device)
             return peak_bytes(*self.family.running(child, self.device))
 
     def bound(self, most: int) -> Bound:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from meritnas.devices.placement import placed
 from meritnas.engine.candidates import Candidate
 from meritnas.families.family import Family
 from meritnas.run.job import Job
@@ -125,7 +126,7 @@ class Trial:
         """The validation loss; None where it diverged."""
         del tell
         with limited_threads(self.threads):
-            child = self.family.child(self.architecture, seed=self.seed).to(self.device)
+            child = placed(self.family.child(self.architecture, seed=self.seed), self.device)
             return short_loss(child, material.bundle, self.recipe, _EPOCHS, self.seed)
 
 

@@ -6,6 +6,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 
+from meritnas.devices.placement import placed
 from meritnas.errors import DivergedError
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.tasks.task import Tell
@@ -67,7 +68,7 @@ class EpochTime:
         module = family.child(
             self.architecture, dropout=self.dropout, auxiliary=recipe.auxiliary > 0
         )
-        module = module.to(bundle.train.inputs.device)
+        module = placed(module, bundle.train.inputs.device)
         with suppress(DivergedError):  # the race finds out whether all do
             train_child(module, train, valid, bundle.task.loss, recipe, epochs, 0)
         return time.perf_counter() - begun

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 
 from meritnas.data.bundle import Bundle
+from meritnas.devices.placement import on_cpu, placed
 from meritnas.errors import DivergedError
 from meritnas.families.family import Family
 from meritnas.settings.recipe import TrainRecipe
@@ -101,7 +102,7 @@ class OneTraining:
             return gone + 0.5 * gone / epoch > self.seconds and epoch < self.epochs
 
         return train_child(
-            module.to(bundle.train.inputs.device),
+            placed(module, bundle.train.inputs.device),
             bundle.train,
             bundle.valid,
             bundle.task.loss,
@@ -126,7 +127,7 @@ def digest_of(weights: Mapping[str, Tensor]) -> str:
     found = hashlib.sha256()
     for name, value in sorted(weights.items()):
         found.update(name.encode())
-        found.update(value.detach().cpu().contiguous().numpy().tobytes())
+        found.update(on_cpu(value.detach()).contiguous().numpy().tobytes())
     return found.hexdigest()
 
 

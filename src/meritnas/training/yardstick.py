@@ -18,6 +18,7 @@ from torch import Tensor
 from meritnas.data.bundle import Bundle, Part
 from meritnas.data.columns.inputs import TableInputs
 from meritnas.data.task import Task
+from meritnas.devices.placement import CPU
 from meritnas.training.chosen_metric import chosen_threshold
 from meritnas.training.metrics import score
 from meritnas.training.trivial import trivial_scores
@@ -97,7 +98,7 @@ def yardstick(bundle: Bundle[Any], seed: int, minutes: float | None) -> Yardstic
 
 def _some(part: Part, most: int, seed: int) -> Part:
     found = part if len(part) <= most else part.drawn(most / len(part), seed)
-    return found.to("cpu")
+    return found.to(CPU)
 
 
 def _trivial(task: Task, train: Part, test: Part) -> dict[str, float]:

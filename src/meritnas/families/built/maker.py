@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from meritnas.devices.placement import placed
 from meritnas.errors import SpaceError, told
 from meritnas.families.built.plan import Plan
 from meritnas.families.built.reads import Reads, around, told_to_build
@@ -62,7 +63,7 @@ class Maker:
             if isinstance(self.given, nn.Module):
                 found: Any = copy.deepcopy(self.given)
                 if torch.empty(0).device.type == "meta":  # for a look
-                    found = found.to("meta")
+                    found = placed(found, "meta")
             else:
                 inputs = told_to_build(self.reads)
                 found = self.given(pick, inputs, self.outputs, **self.options)
