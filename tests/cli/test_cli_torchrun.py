@@ -198,7 +198,7 @@ def _short_of_memory() -> None:
 
 
 def _impatient() -> None:
-    processes.JoinedRanks = partial(JoinedRanks, patience=1.5)  # type: ignore[misc, assignment]
+    processes.JoinedRanks = partial(JoinedRanks, patience=4.0)  # type: ignore[misc, assignment]
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_a_rank_that_hangs_is_named_within_its_patience(rows: Path) -> None:
     outcome = group.outcome()
     assert time.monotonic() - begun < 20.0
     assert outcome.code == 2
-    said = "error: process 2 of the search has not answered for 2 seconds; all processes"
+    said = "error: process 2 of the search has not answered for 4 seconds; all processes"
     assert outcome.err.startswith(said)
 
 
