@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from meritnas.data.bundle import Part
 from meritnas.data.task import Task
+from meritnas.devices.placement import CPU
 from meritnas.errors import StoreError, UsageError
 from meritnas.plugins import Trusted
 from meritnas.prediction.predictor import load_predictor
@@ -107,7 +108,7 @@ def explain_features(job: Job, store: RunStore, trust: Trusted = ()) -> FeatureE
             f"meritnas search --resume {store.folder}"
         )
     predictor = load_predictor(store.folder, trust=trust)
-    part = (bundle.test if len(bundle.test) else bundle.valid).to("cpu")
+    part = (bundle.test if len(bundle.test) else bundle.valid).to(CPU)
     with limited_threads(job.settings.threads):
         found = feature_use(predictor.module, predictor.task, part, places)
     digest = hashlib.sha256((store.folder / _WEIGHTS).read_bytes()).hexdigest()
