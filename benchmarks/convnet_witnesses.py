@@ -88,7 +88,7 @@ def main() -> int:
     limits = Limits(max_params=number(args.max_params))
     request = Request(space="convnet", limits=limits, run=RunOptions(threads=1))
     job, _ = begin(args.data, None, request)
-    looks = Looks(job.ground.searched, some_rows(job.bundle.train), job.bundle.task.loss, 0)
+    looks = Looks(job.ground.searched, some_rows(job.bundle.train.sample), job.bundle.task.loss, 0)
     near, drawn = (4, 3) if args.quick else (args.near, args.drawn)
     rows: list[Row] = []
     for kind, one in networks(job, near, drawn):

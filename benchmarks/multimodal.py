@@ -163,7 +163,8 @@ def outline_of(case: Case, path: Path, seed: int, sizes: Sizes) -> tuple[Modalit
     source = case.read(path)
     outline = outline_modalities(source, 0)
     rng = np.random.default_rng(seed)
-    order = rng.permutation(np.concatenate([*_parts(outline.split)]))
+    parts = (outline.split.train, outline.split.valid, outline.split.test)
+    order = rng.permutation(np.concatenate(parts))
     train, valid, test = (case.train, case.valid, case.test)
     if sizes.rows is not None:
         train = valid = test = sizes.rows
@@ -173,10 +174,6 @@ def outline_of(case: Case, path: Path, seed: int, sizes: Sizes) -> tuple[Modalit
         np.sort(order[train + valid :][:test]),
     )
     return source, replace(outline, split=split)
-
-
-def _parts(split: Split) -> Sequence[np.ndarray]:
-    return split.train, split.valid, split.test
 
 
 class Single(nn.Module):

@@ -249,8 +249,8 @@ def by_mlp(ground: Ground) -> Found | None:
     bundle = ground.bundle()
     task = bundle.task
     scale = OneHotFeatures.fit(bundle)
-    train, valid = scale(bundle.train), scale(bundle.valid)
-    target, truth = plain_target(task, bundle.train), plain_target(task, bundle.valid)
+    train, valid = scale(bundle.train.sample), scale(bundle.valid)
+    target, truth = plain_target(task, bundle.train.sample), plain_target(task, bundle.valid)
     sizes = hidden_sizes(train.shape[1], task.outputs, ground.limit)
     if not sizes:
         return None
@@ -291,8 +291,10 @@ def by_hgb(ground: Ground) -> Found | None:
     categorical = [False] * numbers + [n <= _MOST_CATEGORIES for n in encoder.cardinalities]
     kind = HistGradientBoostingRegressor if task.outputs == 1 and not task.classes else None
     kind = kind or HistGradientBoostingClassifier
-    train, valid, test = (p.inputs.numpy() for p in (bundle.train, bundle.valid, bundle.test))
-    target, truth = plain_target(task, bundle.train), plain_target(task, bundle.valid)
+    train, valid, test = (
+        p.inputs.numpy() for p in (bundle.train.sample, bundle.valid, bundle.test)
+    )
+    target, truth = plain_target(task, bundle.train.sample), plain_target(task, bundle.valid)
     best: tuple[float, int, Any, str] | None = None
     tried = 0
     for rate, leaves in product((0.1, 0.05), (31, 15)):
@@ -334,8 +336,8 @@ def by_realmlp(ground: Ground) -> Found | None:
         n_threads=ground.threads,
     )
     model.fit(
-        typed_frame(bundle, bundle.train),
-        plain_target(task, bundle.train),
+        typed_frame(bundle, bundle.train.sample),
+        plain_target(task, bundle.train.sample),
         typed_frame(bundle, bundle.valid),
         plain_target(task, bundle.valid),
     )
@@ -381,7 +383,7 @@ class OneHotFeatures:
 
     @staticmethod
     def fit(bundle: Bundle) -> OneHotFeatures:
-        inputs, numbers = bundle.train.inputs.numpy(), bundle.encoder.numbers
+        inputs, numbers = bundle.train.sample.inputs.numpy(), bundle.encoder.numbers
         coder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32)
         return OneHotFeatures(
             numbers,

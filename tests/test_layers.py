@@ -161,8 +161,12 @@ def test_kinds_of_data_do_not_know_each_other(kind: str) -> None:
 
 
 def test_only_the_list_of_kinds_knows_all_of_them() -> None:
-    """Above data, modules speak to the one protocol; a fusion network is about modalities."""
+    """Above data, modules speak to the one protocol; a fusion network is about modalities.
+
+    And the command that shows a table's columns is about tables.
+    """
     allowed = {
+        "meritnas.cli.commands.columns",
         *("meritnas.data.kinds", "meritnas.explanation.modality_use", "meritnas.api"),
         *("meritnas.explanation.modalities", "meritnas.cli.commands.explain"),
         *("meritnas.estimators.tables", "meritnas.estimators.fusion", "meritnas.prediction.writer"),

@@ -16,7 +16,9 @@ from meritnas import (
     nasbench201_space,
     search,
 )
+from meritnas.data import memory as data_memory
 from meritnas.data.columns.inputs import TableInputs
+from meritnas.data.memory import machine_memory
 from meritnas.families.darts.spec import Darts
 from meritnas.families.fusion.spec import Fusion
 from meritnas.families.nasbench201.spec import Nasbench201
@@ -25,7 +27,7 @@ from meritnas.families.recurrent.spec import Recurrent
 from meritnas.families.tabular.family import tabular_space
 from meritnas.families.tabular.spec import Tabular
 from meritnas.prepare import memory
-from meritnas.prepare.memory import BYTES_A_WEIGHT, check_weights, machine_memory
+from meritnas.prepare.memory import BYTES_A_WEIGHT, check_weights
 from meritnas.supernet.supernet import module_of
 
 VIEWS: Any = {"left": [(4,)], "right": [(5,)]}
@@ -69,7 +71,7 @@ def test_a_container_has_less_memory_than_its_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bound = tmp_path / "memory.max"
-    monkeypatch.setattr(memory, "_OF_A_CONTAINER", bound)
+    monkeypatch.setattr(data_memory, "_OF_A_CONTAINER", bound)
     whole = machine_memory()
     assert whole is not None
     assert whole > 1_000_000_000

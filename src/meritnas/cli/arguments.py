@@ -39,6 +39,17 @@ MaxUnpackedMb = Annotated[
         show_default=False,
     ),
 ]
+Stream = Annotated[
+    bool | None,
+    typer.Option(
+        "--stream/--no-stream",
+        help=help_text(
+            "Read Parquet files in pieces, not all at once.",
+            "where it is more than a quarter of memory",
+        ),
+        show_default=False,
+    ),
+]
 Target = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column to predict.")]
 Out = Annotated[
     str | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -13,8 +13,10 @@ import torch
 from sklearn.utils.class_weight import compute_sample_weight
 from torch import Tensor
 
+from meritnas.data.hashed_split import HashedSplit
 from meritnas.data.kind import Encoder
 from meritnas.data.labels import rarity_note
+from meritnas.data.rows import Rows
 from meritnas.data.split import Split
 from meritnas.data.task import Task
 from meritnas.devices.placement import beside, placed
@@ -46,6 +48,21 @@ class Part:
 
     def __len__(self) -> int:
         return len(self.target)
+
+    @property
+    def groups(self) -> Sequence[int]:
+        """All rows are there at once."""
+        return (len(self),)
+
+    @property
+    def sample(self) -> Part:
+        """All of it, which is in memory."""
+        return self
+
+    def window(self, groups: Sequence[int]) -> Part:
+        """All of it."""
+        del groups
+        return self
 
     def slice(self, start: int, end: int) -> Part:
         """Returns the rows from `start` up to `end`."""
@@ -91,7 +108,7 @@ class Bundle(Generic[EncoderT]):
     """
 
     name: str
-    train: Part
+    train: Rows
     valid: Part
     test: Part
     encoder: EncoderT
@@ -99,8 +116,8 @@ class Bundle(Generic[EncoderT]):
 
     def to(self, device: torch.device | str) -> Bundle[EncoderT]:
         """Returns the bundle with its tensors on a device."""
-        train, valid, test = (part.to(device) for part in (self.train, self.valid, self.test))
-        return replace(self, train=train, valid=valid, test=test)
+        valid, test = self.valid.to(device), self.test.to(device)
+        return replace(self, train=self.train.to(device), valid=valid, test=test)
 
 
 @dataclass(frozen=True)
@@ -112,12 +129,15 @@ class Outline:
         split: Which rows are for what.
         weights: How much each row counts, float64 [n]; None where all count alike.
         notes: What a user should know about the target, a sentence each.
+        class_weights: How much a row of each class counts, float64 [classes], where rows are
+            streamed; None where all count alike.
     """
 
     task: Task
-    split: Split
+    split: Split | HashedSplit
     weights: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+    class_weights: np.ndarray | None = None
 
 
 def weigh_classes(

@@ -6,8 +6,8 @@ it, so that settings can be listed, and columns shown, without waiting for eithe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,6 +15,7 @@ from meritnas.errors import UsageError
 from meritnas.settings.reading import MAX_UNPACKED_MB
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from torch import Tensor, nn
 
@@ -91,6 +92,8 @@ class NewRows:
         truth: the answers, if they are known.
         notes: what a user should know, a sentence each.
         counted: what the rows are called where they are counted with their truth.
+        scored: positions of the rows whose answers are scored; None for all.
+        kept: columns that are wanted beside the answers; None for none.
     """
 
     data: Any
@@ -98,6 +101,8 @@ class NewRows:
     truth: pd.Series | pd.DataFrame | None
     notes: Sequence[str]
     counted: str
+    scored: np.ndarray | None = None
+    kept: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -221,6 +226,28 @@ class DataKind(Protocol):
         del reading, outline
         return ("standard",)
 
+    def few(
+        self, source: Any, outline: Outline, most: int, rng: np.random.Generator
+    ) -> tuple[Any, Outline]:
+        """The data with at most so many rows for training, as many for validation, none to test.
+
+        Args:
+            source: the data.
+            outline: its task and split.
+            most: rows of each part.
+            rng: draws them.
+        """
+        import numpy as np
+
+        from meritnas.data.split import Split
+
+        def some(rows: np.ndarray) -> np.ndarray:
+            return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+
+        split = outline.split
+        few = Split(some(split.train), some(split.valid), split.test[:0])
+        return source, replace(outline, split=few)
+
     def encode(
         self,
         source: Any,
@@ -285,6 +312,31 @@ class DataKind(Protocol):
             f"columns to keep ({', '.join(columns)}) are for tables, and {self.this}; leave them "
             "out"
         )
+
+    def read_pieces(
+        self,
+        file: str,
+        encoder: Any,
+        task: Task,
+        keep: Sequence[str] = (),
+        max_unpacked_mb: int = MAX_UNPACKED_MB,
+        stream: bool | None = None,
+    ) -> Iterator[NewRows]:
+        """A new file to answer for, in pieces where it is streamed; else all at once.
+
+        Args:
+            file: it.
+            encoder: of its columns.
+            task: what is predicted.
+            keep: columns that are wanted beside the answers.
+            max_unpacked_mb: how many megabytes the file may unpack to.
+            stream: whether a user wants it in pieces; None to decide by its size.
+        """
+        if stream:
+            raise UsageError(f"--stream is for tables in Parquet files, and {self.this}")
+        new = self.read_new(file, encoder, task, max_unpacked_mb)
+        kept = self.as_written(file, new, keep, max_unpacked_mb) if keep else None
+        yield replace(new, kept=kept)
 
     def columns(self, encoder: Any) -> list[ColumnRow]:
         """What was made of each column; nothing where data have none."""

@@ -31,9 +31,14 @@ def is_classification(values: pd.Series) -> bool:
     if types.is_bool_dtype(values.dtype) or not types.is_numeric_dtype(values.dtype):
         return True
     numbers = target_numbers(values)
-    if not np.array_equal(numbers, np.floor(numbers)):
+    return are_codes(np.unique(numbers), len(numbers))
+
+
+def are_codes(different: np.ndarray, rows: int) -> bool:
+    """Whether the different numbers of a column of so many rows name classes."""
+    if not np.array_equal(different, np.floor(different)):
         return False
-    return len(np.unique(numbers)) <= max(2, min(_MOST_CLASSES, len(numbers) // 10))
+    return len(different) <= max(2, min(_MOST_CLASSES, rows // 10))
 
 
 def find_classes(values: pd.Series) -> tuple[Label, ...]:
@@ -43,8 +48,16 @@ def find_classes(values: pd.Series) -> tuple[Label, ...]:
         DataError: There is one class only, a class is too rare to be in each of three parts, or
             the column looks like an identifier.
     """
-    name = str(values.name)
-    counts = values.astype(object).value_counts()
+    return classes_of(values.astype(object).value_counts(), str(values.name))
+
+
+def classes_of(counts: pd.Series, name: str) -> tuple[Label, ...]:
+    """The same by how many rows each label has, the most frequent first.
+
+    Raises:
+        DataError: As `find_classes` says.
+    """
+    total = int(counts.sum())
     labels = [label.item() if isinstance(label, np.generic) else label for label in counts.index]
     _check_types(labels, name)
     if len(labels) == 1:
@@ -52,9 +65,9 @@ def find_classes(values: pd.Series) -> tuple[Label, ...]:
             f"the target '{name}' has the one class {labels[0]!r} in all rows; "
             "there is nothing to learn, name another column"
         )
-    if len(labels) > max(20, 0.5 * len(values)):
+    if len(labels) > max(20, 0.5 * total):
         raise DataError(
-            f"the target '{name}' has {len(labels)} classes in {len(values)} rows and looks like "
+            f"the target '{name}' has {len(labels)} classes in {total} rows and looks like "
             "an identifier; name another column, or ask for regression if it holds numbers"
         )
     rarest, rows = counts.index[-1], int(counts.iloc[-1])
@@ -85,12 +98,16 @@ def guess_note(values: pd.Series, classes: tuple[Label, ...]) -> str:
 
 def rarity_note(values: pd.Series) -> str:
     """Returns a sentence about the rarest class of a target; empty if it is not very rare."""
-    counts = values.astype(object).value_counts(normalize=True)
-    rarest, share = counts.index[-1], float(counts.iloc[-1])
+    return rare_class_note(values.astype(object).value_counts(), str(values.name))
+
+
+def rare_class_note(counts: pd.Series, name: str) -> str:
+    """The same by how many rows each label has, the most frequent first."""
+    rarest, share = counts.index[-1], float(counts.iloc[-1]) / float(counts.sum())
     if share >= _RARE_CLASS / len(counts):
         return ""
     return (
-        f"the class {rarest!r} of '{values.name}' has {100 * share:.2g} % of the rows; "
+        f"the class {rarest!r} of '{name}' has {100 * share:.2g} % of the rows; "
         "to make classes count alike: --class-weight balanced"
     )
 

@@ -29,6 +29,11 @@ class Split:
     valid: np.ndarray
     test: np.ndarray
 
+    @property
+    def train_rows(self) -> int:
+        """How many rows weights are trained on."""
+        return len(self.train)
+
 
 def split_rows(
     n: int, labels: np.ndarray | None, seed: int, valid: float = 0.2, test: float = 0.2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import torch
@@ -11,9 +11,13 @@ from torch import Tensor
 
 from meritnas.data.augment import augmented
 from meritnas.data.bundle import Part
+from meritnas.data.rows import Rows
 from meritnas.devices.placement import beside, on_cpu
 from meritnas.errors import DataError
 from meritnas.settings.augment import Augment
+
+WINDOW = 1 << 19
+"""Rows that are shuffled together, at least, where not all are in memory."""
 
 _AUGMENT_SEED = 0x9E3779B9
 """Sets the changes to images apart from the orders; below 2**32, as torch ignores what is above."""
@@ -93,33 +97,38 @@ class Stream(Protocol):
 
 
 class BatchStream:
-    """Endless batches of a part, in a fresh random order every epoch.
+    """Endless batches of rows, in a fresh random order every epoch.
+
+    Rows that are in groups are read a few groups at a time, a window of at least `WINDOW` rows:
+    groups come in a random order, and the rows of a window are shuffled together. What is in
+    memory is one window, so that all its rows are.
 
     The rows left over after the last full batch of an epoch wait for another epoch's order. A
     part smaller than a batch is one batch.
 
     Args:
-        part: The rows to draw from.
+        rows: What to draw from.
         batch_size: Rows per batch.
         seed: Seed of the orders; the stream neither reads nor moves torch's global generator.
         augment: What is done to images, each time in another way; None for nothing.
     """
 
     def __init__(
-        self, part: Part, batch_size: int, seed: int, augment: Augment | None = None
+        self, rows: Rows, batch_size: int, seed: int, augment: Augment | None = None
     ) -> None:
         if batch_size < 1:
             raise DataError(f"a batch size of {batch_size} holds no rows; give at least 1")
-        if len(part) == 0:
+        if len(rows) == 0:
             raise DataError("a part with 0 rows gives no batches; give at least 1 row")
-        self._part = part
-        self._size = min(batch_size, len(part))
-        self._usable = len(part) - len(part) % self._size
+        self._rows = rows
+        self._size = min(batch_size, len(rows))
+        self._usable = len(rows) - len(rows) % self._size
         self._generator = torch.Generator().manual_seed(seed)
         self._augment = augment if augment is not None and augment.changes else None
         # Of its own: an epoch's order is drawn from a state that is saved before its batches.
         self._augment_generator = torch.Generator().manual_seed(seed ^ _AUGMENT_SEED)
-        self._position = 0
+        self._part: Part | None = None
+        self._read: list[int] = []
         self._start_epoch()
 
     @property
@@ -131,22 +140,37 @@ class BatchStream:
         """Returns the next batch; a new epoch starts by itself."""
         if self._position == self._usable:
             self._start_epoch()
-        end = self._position + self._size
-        rows = self._order[self._position : end]
-        self._position = end
-        part = self._part
-        weights = None if part.weights is None else part.weights.index_select(0, rows)
-        inputs = _rows(part.inputs, rows)
+        self._position += self._size
+        lacking, found = self._size, []
+        while lacking:
+            if self._at == len(self._order):
+                self._go_to_next_window()
+            rows = self._order[self._at : self._at + lacking]
+            found.append(self._take(rows))
+            self._at += len(rows)
+            lacking -= len(rows)
+        batch = joined(found)
         if self._augment is not None:
-            inputs = augmented(inputs, self._augment, self._augment_generator)
-        return Batch(inputs, part.target.index_select(0, rows), weights)
+            inputs = augmented(batch.inputs, self._augment, self._augment_generator)
+            batch = replace(batch, inputs=inputs)
+        return batch
+
+    def _take(self, rows: Tensor) -> Batch:
+        """Rows of the window by their number; it is read when the first of them is needed."""
+        if self._part is None:
+            self._read = self._windows[self._window]
+            self._part = self._rows.window(self._read)
+        part = self._part
+        at = beside(rows, part.inputs)
+        weights = None if part.weights is None else part.weights.index_select(0, at)
+        return Batch(_rows(part.inputs, at), part.target.index_select(0, at), weights)
 
     def state_dict(self) -> dict[str, Any]:
         """Returns where the stream stands, as tensors and integers only."""
         state = {
             "epoch_start": self._epoch_start.clone(),
             "position": self._position,
-            "rows": len(self._part),
+            "rows": len(self._rows),
             "batch_size": self._size,
         }
         if self._augment is not None:
@@ -159,7 +183,7 @@ class BatchStream:
         Raises:
             DataError: That stream had another number of rows or another batch size.
         """
-        for key, here in (("rows", len(self._part)), ("batch_size", self._size)):
+        for key, here in (("rows", len(self._rows)), ("batch_size", self._size)):
             if int(state[key]) != here:
                 raise DataError(
                     f"the saved stream has {key}={state[key]} but this one {key}={here}; "
@@ -170,13 +194,43 @@ class BatchStream:
         self._generator.set_state(on_cpu(state["epoch_start"]))
         self._start_epoch()
         self._position = int(state["position"])
+        before = 0
+        while before + len(self._order) < self._position:  # orders are drawn, nothing is read
+            before += len(self._order)
+            self._go_to_next_window()
+        self._at = self._position - before
 
     def _start_epoch(self) -> None:
-        # The generator before the draw says as much as the order itself and stays small.
+        # The generator before the draw says as much as all orders themselves and stays small.
         self._epoch_start = self._generator.get_state()
-        order = torch.randperm(len(self._part), generator=self._generator)
-        self._order = beside(order, self._part.inputs)
+        self._windows = self._drawn_windows()
+        self._window = -1
         self._position = 0
+        self._go_to_next_window()
+
+    def _go_to_next_window(self) -> None:
+        self._window += 1
+        groups = self._rows.groups
+        rows = sum(groups[group] for group in self._windows[self._window])
+        self._order = torch.randperm(rows, generator=self._generator)
+        self._at = 0
+        if self._windows[self._window] != self._read:
+            self._part = None  # before the next one is read: two need not be in memory
+
+    def _drawn_windows(self) -> list[list[int]]:
+        """The groups of each window; in one window their order does not matter."""
+        groups = self._rows.groups
+        if sum(groups) <= WINDOW or len(groups) == 1:
+            return [list(range(len(groups)))]
+        windows: list[list[int]] = []
+        room = 0
+        for group in torch.randperm(len(groups), generator=self._generator).tolist():
+            if room <= 0:
+                windows.append([])
+                room = WINDOW
+            windows[-1].append(group)
+            room -= groups[group]
+        return windows
 
 
 class ContinuingStream:
@@ -240,15 +294,15 @@ class ContinuingStream:
 
 
 def make_stream(
-    part: Part, batch_size: int, seed: int, augment: Augment | None = None
+    rows: Rows, batch_size: int, seed: int, augment: Augment | None = None
 ) -> BatchStream | ContinuingStream:
     """Returns batches to train on: in random order, or of a text as it goes on.
 
     A text has as many columns as its batches have rows, whatever the batch size here.
     """
-    if part.columns is not None:
-        return ContinuingStream(part)
-    return BatchStream(part, batch_size, seed, augment)
+    if rows.columns is not None:
+        return ContinuingStream(rows.sample)
+    return BatchStream(rows, batch_size, seed, augment)
 
 
 def _rows(inputs: Tensor, rows: Tensor) -> Tensor:

@@ -35,6 +35,21 @@ _FARTHEST = 1e15
 """Standard deviations from the mean that a network may miss: squares are still float32."""
 
 
+def check_task_kind(kind: str | None) -> None:
+    """Complains about a kind of task that there is not."""
+    if kind not in (None, "classification", "regression"):
+        raise DataError(f"no task kind '{kind}'; use 'classification' or 'regression'")
+
+
+def check_varying(low: float, high: float, name: str) -> None:
+    """Complains about a target that is the same in all rows."""
+    if low == high:
+        raise DataError(
+            f"the target '{name}' has the one value {low:g} in all rows; "
+            "there is nothing to learn, name another column"
+        )
+
+
 @dataclass(frozen=True)
 class Task:
     """What is predicted, and the way between target values, tensors and answers.
@@ -101,25 +116,24 @@ class Task:
         Raises:
             DataError: Nothing can be learned from this column.
         """
-        if kind not in (None, "classification", "regression"):
-            raise DataError(f"no task kind '{kind}'; use 'classification' or 'regression'")
+        check_task_kind(kind)
         name = str(values.name)
         missing = int(values.isna().sum())
         if missing:
             raise DataError(f"the target '{name}' is missing in {missing} rows; drop these rows")
         if kind == "classification" or (kind is None and is_classification(values)):
-            classes = find_classes(values)
-            return cls("binary" if len(classes) == 2 else "multiclass", name, classes)
+            return cls.of_classes(name, find_classes(values))
         numbers = target_numbers(values)
-        if numbers.min() == numbers.max():
-            raise DataError(
-                f"the target '{name}' has the one value {numbers[0]:g} in all rows; "
-                "there is nothing to learn, name another column"
-            )
+        check_varying(numbers.min(), numbers.max(), name)
         check_target_numbers(numbers, name)
         train = numbers[train_rows]
         scale = float(train.std())
         return cls("regression", name, (), float(train.mean()), scale if scale > 0 else 1.0)
+
+    @classmethod
+    def of_classes(cls, name: str, classes: tuple[Label, ...]) -> Task:
+        """The task of telling classes apart."""
+        return cls("binary" if len(classes) == 2 else "multiclass", name, classes)
 
     @classmethod
     def find_multilabel(cls, values: pd.DataFrame) -> Task:

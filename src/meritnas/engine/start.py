@@ -86,7 +86,9 @@ def make_search(
 
 def make_panel(search: Search, ground: Ground, bundle: Bundle[Any]) -> Panel:
     """Who is asked about the candidates of a search."""
-    return panel_of(ground.searched, search.probe, bundle.train, bundle.task.loss, search.seed)
+    return panel_of(
+        ground.searched, search.probe, bundle.train.sample, bundle.task.loss, search.seed
+    )
 
 
 def strategy_and_plan(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from meritnas.data.bundle import Bundle
+from meritnas.data.rows import seconds_a_row
 from meritnas.engine.candidates import JUDGING, most_liked
 from meritnas.engine.loop import Search
 from meritnas.engine.plan import Plan
@@ -88,13 +90,25 @@ def time_steps(
     """
     seconds_a_phase: dict[str, float] = {}
     judging = 0.0
+    near = replace(bundle, train=bundle.train.sample)
     for _ in range(2):  # the first time warms caches up
-        trial = make_search(settings, ground, bundle, _TRIAL, 0, ranks)
+        trial = make_search(settings, ground, near, _TRIAL, 0, ranks)
         with trial.own_draws():
             seconds_a_phase = _time_phases(trial, _TRIAL_SHARE * seconds)
             # Every candidate is another network: what is new takes longer.
-            judging = max(judging, _time_judging(trial, ground, bundle))
+            judging = max(judging, _time_judging(trial, ground, near))
+    if near.train is not bundle.train:  # how long an epoch is, the whole of it says
+        trial = make_search(settings, ground, bundle, _TRIAL, 0, ranks)
+    reading = _seconds_reading(settings, bundle, ranks)
+    for phase in seconds_a_phase.keys() - {"frozen"}:
+        seconds_a_phase[phase] += reading
     return trial, {**seconds_a_phase, JUDGING: judging}
+
+
+def _seconds_reading(settings: SearchSettings, bundle: Bundle[Any], ranks: Workers) -> float:
+    """What reading the rows of a weight step takes, which come many steps' worth at a time."""
+    batches = settings.workers // ranks.size
+    return ranks.broadcast(batches * settings.recipe.batch_size * seconds_a_row(bundle.train))
 
 
 def _time_phases(search: Search, allowed: float) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -96,18 +96,11 @@ def choose_encoding(
     tried = kind.encodings(settings.reading, outline)
     if len(tried) == 1:
         return Encoding(tried[0], {})
-    split, rng = outline.split, np.random.default_rng([settings.seed, 2])
-
-    def some(rows: np.ndarray) -> np.ndarray:
-        most = min(len(rows), _MOST_ROWS)
-        return rows if most == len(rows) else np.sort(rng.choice(rows, most, replace=False))
-
-    none = split.test[:0]
-    small = replace(split, train=some(split.train), valid=some(split.valid), test=none)
+    rng = np.random.default_rng([settings.seed, 2])
+    few, part = kind.few(source, outline, _MOST_ROWS, rng)
     losses: dict[str, float | None] = {}
     for encoding in tried:
-        part = replace(outline, split=small)
-        bundle, family = encode(settings, kind, source, part, encoding)
+        bundle, family = encode(settings, kind, few, part, encoding)
         if not bundle.encoder.scalable:
             return Encoding(tried[0], {})
         try:

@@ -19,9 +19,13 @@ _SHARE = "share"
 
 
 def write_known_rows(store: RunStore, bundle: Bundle[Any]) -> None:
-    """Keep the digests of training and validation rows, where data have rows of numbers."""
-    parts = [part for part in (bundle.train, bundle.valid) if _has_rows(part)]
-    if len(parts) < 2:
+    """Keep the digests of training and validation rows, where data have rows of numbers.
+
+    Of rows that are streamed nothing is kept: only a sample of them is at hand.
+    """
+    train = bundle.train.sample
+    parts = [part for part in (train, bundle.valid) if _has_rows(part)]
+    if len(parts) < 2 or len(train) < len(bundle.train):
         return
     known = KnownRows.of(np.concatenate([digests_of(part.inputs, part.target) for part in parts]))
     kept = torch.from_numpy(known.digests.view(np.int64).copy())

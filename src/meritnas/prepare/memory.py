@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
-from pathlib import Path
-
 from meritnas.cost.feasible import FeasibleSet
+from meritnas.data.memory import machine_memory
 from meritnas.errors import SpaceError
 from meritnas.families.family import Family
 
@@ -17,8 +14,6 @@ SHARE = 0.5
 """Of the machine's memory, what weights may take; data and passes need some, too."""
 
 _COST = "params"
-
-_OF_A_CONTAINER = Path("/sys/fs/cgroup/memory.max")
 
 
 def check_weights(count: int, what: str) -> None:
@@ -46,17 +41,6 @@ def check_networks(family: Family, feasible: FeasibleSet) -> None:
     bounds = [limit.maximum for limit in feasible.limits if limit.name == _COST]
     largest = family.costs[_COST].restrict(feasible.reachable()).most
     check_weights(min([largest, *bounds]), "the largest network of this space")
-
-
-def machine_memory() -> int | None:
-    """Bytes that this process may have at most; None where that cannot be told."""
-    try:
-        known = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
-    except (AttributeError, OSError, ValueError):
-        return None
-    with suppress(OSError, ValueError):  # no container, or one without a bound
-        known.append(int(_OF_A_CONTAINER.read_text()))
-    return min(known)
 
 
 def _gigabytes(count: float) -> str:

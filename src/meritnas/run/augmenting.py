@@ -165,7 +165,7 @@ def try_ways(
 
 
 def _square(job: Job) -> int:
-    return int(min(job.bundle.train.inputs.shape[-2:])) // _CUTOUT
+    return int(min(job.bundle.valid.inputs.shape[-2:])) // _CUTOUT
 
 
 def augmented_recipe(job: Job, store: RunStore) -> TrainRecipe:
@@ -184,7 +184,7 @@ def seconds_trying(store: RunStore) -> float:
 def _tried(job: Job, text: str, augment: Augment, how: Trying) -> float | None:
     settings, data, family = job.settings, job.bundle, job.ground.family
     recipe = replace(recipe_for(family, text, settings.alone), augment=augment, auxiliary=0.0)
-    some = data.train.drawn(how.share, settings.seed)
+    some = data.train.sample.drawn(how.share, settings.seed)
     child = placed(family.child(text, seed=settings.seed), settings.device)
     return short_loss(child, replace(data, train=some), recipe, how.epochs, settings.seed)
 

@@ -67,7 +67,7 @@ def _no_use(bundle: Bundle[Any], trained: Retrained) -> str:
     task, scores = bundle.task, trained.test
     if not scores:
         return ""
-    trivial = trivial_scores(task, bundle.train, bundle.test)
+    trivial = trivial_scores(task, bundle.train.sample, bundle.test)
     metrics = telling_metrics(task, fair=bundle.test.weights is None)
     if not is_worse(metrics, scores, trivial):
         return ""

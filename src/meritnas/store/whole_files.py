@@ -16,6 +16,8 @@ from meritnas.store.disk_errors import disk_errors
 from meritnas.store.file_lock import try_lock
 
 Content: TypeAlias = bytes | memoryview
+Pieces: TypeAlias = Iterator[bytes]
+"""What a file is to hold, written as it comes."""
 
 PARTIAL = ".partial."
 """What the names of files begin with that are being written."""
@@ -23,7 +25,7 @@ PARTIAL = ".partial."
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 
 
-def write_whole(path: Path, content: Content) -> None:
+def write_whole(path: Path, content: Content | Pieces) -> None:
     """Write a file beside, flush it and put it in its place, where one may be already.
 
     Raises:
@@ -36,7 +38,7 @@ def write_whole(path: Path, content: Content) -> None:
         _flush_folder(path.parent)
 
 
-def write_new(path: Path, content: Content) -> None:
+def write_new(path: Path, content: Content | Pieces) -> None:
     """The same where nothing may be in its place, not even since a moment ago."""
     with disk_errors(path.parent):
         remove_stale(path.parent, path.name)
@@ -160,7 +162,7 @@ def _is_same(path: Path, descriptor: int) -> bool:
 
 
 @contextmanager
-def _beside(path: Path, content: Content) -> Iterator[Path]:
+def _beside(path: Path, content: Content | Pieces) -> Iterator[Path]:
     """A flushed file next to its place; what is still there at the end is removed.
 
     It is locked as long, so that nobody takes it for something that a killed process left.
@@ -169,7 +171,8 @@ def _beside(path: Path, content: Content) -> Iterator[Path]:
     beside = path.with_name(_stem(path.name) + secrets.token_hex(8))
     try:  # from before it is made: an interruption may come at any moment
         with os.fdopen(_made_and_locked(beside), "wb") as file:
-            file.write(content)
+            for piece in (content,) if isinstance(content, bytes | memoryview) else content:
+                file.write(piece)
             file.flush()
             os.fsync(file.fileno())
             if os.name != "posix":

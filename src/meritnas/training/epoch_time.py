@@ -6,6 +6,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 
+from meritnas.data.rows import seconds_a_row
 from meritnas.devices.placement import placed
 from meritnas.errors import DivergedError
 from meritnas.settings.recipe import TrainRecipe
@@ -56,7 +57,8 @@ class EpochTime:
                     break
                 share *= 4
             if share < 1.0 or _TIMED_EPOCHS * took > self.allowed:
-                return took / share
+                # Of rows that are streamed a small share is in memory.
+                return took / share + rows * seconds_a_row(material.bundle.train)
             return self.seconds_for(material, _TIMED_EPOCHS, 1.0) / _TIMED_EPOCHS  # warm caches
 
     def seconds_for(self, material: Ground, epochs: int, share: float) -> float:
@@ -68,7 +70,7 @@ class EpochTime:
         module = family.child(
             self.architecture, dropout=self.dropout, auxiliary=recipe.auxiliary > 0
         )
-        module = placed(module, bundle.train.inputs.device)
+        module = placed(module, bundle.valid.inputs.device)
         with suppress(DivergedError):  # the race finds out whether all do
             train_child(module, train, valid, bundle.task.loss, recipe, epochs, 0)
         return time.perf_counter() - begun

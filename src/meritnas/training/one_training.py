@@ -102,7 +102,7 @@ class OneTraining:
             return gone + 0.5 * gone / epoch > self.seconds and epoch < self.epochs
 
         return train_child(
-            placed(module, bundle.train.inputs.device),
+            placed(module, bundle.valid.inputs.device),
             bundle.train,
             bundle.valid,
             bundle.task.loss,

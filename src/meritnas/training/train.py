@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from meritnas.data.bundle import Part
+from meritnas.data.rows import Rows
 from meritnas.data.rows_at_once import rows_at_once
 from meritnas.data.stream import Batch, ContinuingStream, make_stream
 from meritnas.devices.placement import has_fused_steps, zeros_beside
@@ -73,7 +74,7 @@ class Trained:
 
 def train_child(
     module: nn.Module,
-    train: Part,
+    train: Rows,
     valid: Part,
     loss: Loss,
     recipe: TrainRecipe,
@@ -115,7 +116,7 @@ def train_child(
     with seeded(seed):  # dropout draws from torch's own generator
         for epoch in range(1, epochs + 1):
             ramp_drop_paths(module, (epoch - 1) / epochs)
-            total = zeros_beside(train.target)
+            total = zeros_beside(valid.target)
             for _ in range(stream.steps_per_epoch):
                 rate = recipe.rate_at(done, steps)
                 for group in optimizer.param_groups:

@@ -81,7 +81,7 @@ def yardstick(bundle: Bundle[Any], seed: int, minutes: float | None) -> Yardstic
     if len(bundle.train) < LEAST_ROWS or not len(bundle.valid) or not len(bundle.test):
         return None
     seconds = min(_MOST_SECONDS, _SHARE * 60.0 * (minutes or _MOST_SECONDS))
-    train = _some(bundle.train, _MOST_ROWS, seed)
+    train = _some(bundle.train.sample, _MOST_ROWS, seed)
     valid = _some(bundle.valid, _MOST_ROWS, seed)
     test = _some(bundle.test, _MOST_TESTED, seed)
     inputs, task = bundle.encoder.inputs, bundle.task

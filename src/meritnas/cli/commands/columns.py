@@ -68,7 +68,8 @@ _Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA|RUN",
-        help="A table, the name of bundled data, or the folder that a search wrote.",
+        help="A table, a folder of Parquet files, the name of bundled data, or the folder that a "
+        "search wrote.",
         show_default=False,
     ),
 ]
@@ -86,9 +87,10 @@ def _settings() -> tuple[Setting, ...]:
 
 def _shown(data: str, target: str | None, seed: int | None, given: dict[str, Any]) -> ColumnPreview:
     from meritnas.data.bundled import BUNDLED  # here: --help must not wait for it
+    from meritnas.data.files.parquet_table import is_parquet
 
     path = given_path(data)
-    if path.is_dir() and data not in BUNDLED:
+    if path.is_dir() and data not in BUNDLED and not is_parquet(path):
         found = {**given_values({"target": target, "seed": seed}), **given}
         if found:
             name = next(iter(found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,7 +26,7 @@ from meritnas.wording import visible
 if TYPE_CHECKING:
     import pandas as pd
 
-    from meritnas.data.kind import NewRows
+    from meritnas.prediction.answering import Answering
     from meritnas.prediction.known_answers import KnownScores
     from meritnas.prediction.predictor import Predictor
 
@@ -80,6 +80,7 @@ def predict(
     force: Annotated[bool, switch("--force", "Replace the --out file.")] = False,
     trust: Trust = None,
     max_unpacked_mb: opt.MaxUnpackedMb = MAX_UNPACKED_MB,
+    stream: opt.Stream = None,
     quiet: Annotated[bool, switch("--quiet", "No scores, no notes.")] = False,
     as_json: Annotated[bool, switch("--json", "One JSON object instead of CSV.")] = False,
 ) -> None:
@@ -110,6 +111,7 @@ def predict(
                 keep=_names(keep or []),
                 force=force,
                 max_unpacked_mb=max_unpacked_mb,
+                stream=stream,
                 quiet=quiet,
                 as_json=as_json,
             )
@@ -125,14 +127,16 @@ def _answer(
     keep: Sequence[str],
     force: bool,
     max_unpacked_mb: int,
+    stream: bool | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Predict for the rows of a file."""
-    from meritnas.data.answers import unanswered
+    """Predict for the rows of a file, piece by piece; one piece unless it is streamed."""
+    import numpy as np
+
     from meritnas.data.kinds import kind_of
     from meritnas.prediction.answered import unanswered_text
-    from meritnas.prediction.known_answers import score_known
+    from meritnas.prediction.answering import Answering
     from meritnas.prepare.known_rows import read_known_rows
     from meritnas.store.run_store import RunStore
 
@@ -143,31 +147,33 @@ def _answer(
         )
     encoder, task = predictor.encoder, predictor.task
     kind = kind_of(encoder)
-    new = kind.read_new(file, encoder, task, max_unpacked_mb)
-    kept = kind.as_written(file, new, keep, max_unpacked_mb) if keep else None
-    inputs = predictor.inputs(new.data)
-    outputs = predictor.said(inputs)
-    answers = _beside(kept, _named(predictor.answers(outputs), new.names))
-    known = None
-    if new.truth is not None:
-        rows = read_known_rows(RunStore.open(run))
-        known = score_known(predictor.task, outputs, new.truth, inputs, rows)
-    if not quiet:
-        for text in new.notes:
-            say(f"note: {text}")
-        if known is not None:
-            _say_scores(known, new, predictor.task.target)
+    pieces = kind.read_pieces(file, encoder, task, keep, max_unpacked_mb, stream)
+    answering = Answering(predictor, read_known_rows(RunStore.open(run)))
+    answers = map(answering.answer, pieces)
+    shown: list[pd.DataFrame] = []
     if out is not None:
-        _write_file(out, answers.to_csv(index=False), force=force)
-    lacking = unanswered(outputs)
+        write = write_whole if force else write_new
+        write(out, (text.encode("utf-8", "backslashreplace") for text in _texts(answers)))
+    elif as_json:
+        shown = list(answers)
+    else:
+        for text in _texts(answers):
+            _write_out(text)
+    known = answering.scores()
+    if not quiet:
+        _say_all(answering, known, task.target)
     if as_json:
-        found = _object(run, answers, known, (lacking + 1).tolist(), out)
-        typer.echo(json.dumps(found, allow_nan=False))
-    elif out is None:
-        _write_out(answers.to_csv(index=False))
-    if len(lacking):
-        say_error(f"{unanswered_text(lacking, len(outputs))}; they are left empty")
+        typer.echo(json.dumps(_object(run, answering, known, shown, out), allow_nan=False))
+    if answering.lacking:
+        text = unanswered_text(np.array(answering.lacking), answering.rows)
+        say_error(f"{text}; they are left empty")
         raise typer.Exit(UNANSWERED)
+
+
+def _texts(answers: Iterator[pd.DataFrame]) -> Iterator[str]:
+    """The lines of a CSV file, whose first piece has the names of the columns."""
+    for place, piece in enumerate(answers):
+        yield piece.to_csv(index=False, header=not place)
 
 
 def _write_on(
@@ -199,35 +205,22 @@ def _names(given: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name for text in given for name in parse_names(text)))
 
 
-def _beside(kept: pd.DataFrame | None, answers: pd.DataFrame) -> pd.DataFrame:
-    """The answers, with columns of the table before them."""
-    if kept is None:
-        return answers
-    both = [name for name in kept.columns if name in answers.columns]
-    if both:
-        raise UsageError(f"a column of answers is called {both[0]} already; leave it out of --keep")
-    import pandas as pd
-
-    return pd.concat([kept.reset_index(drop=True), answers], axis=1)
+def _say_all(answering: Answering, known: KnownScores | None, target: str) -> None:
+    """Notes about the rows, and the scores of their answers."""
+    for text in answering.notes:
+        say(f"note: {text}")
+    if known is not None:
+        _say_scores(known, answering.counted, target)
 
 
-def _named(answers: pd.DataFrame, names: list[str] | None) -> pd.DataFrame:
-    """The answers, with the pictures' file names before them."""
-    if names is not None:
-        # Names of files need not be texts, and what is half a character is written as an escape.
-        whole = [name.encode("utf-8", "backslashreplace").decode() for name in names]
-        answers.insert(0, "file", whole)
-    return answers
-
-
-def _say_scores(known: KnownScores, new: NewRows, target: str) -> None:
+def _say_scores(known: KnownScores, counted: str, target: str) -> None:
     """The scores, why there are none, and how many rows were left out."""
     if known.why_not:
         say(f"note: not scored: {known.why_not}")
         return
     scores = known.scores.items()
     found = ", ".join(f"{metric_name(m)} {score_text(value)}" for m, value in scores)
-    say(f"{known.rows:,} {new.counted}: {found}")
+    say(f"{known.rows:,} {counted}: {found}")
     if known.unknown:
         one = known.unknown == 1
         rows = f"{known.unknown:,} {'row has' if one else 'rows have'}"
@@ -242,12 +235,13 @@ def _say_scores(known: KnownScores, new: NewRows, target: str) -> None:
 
 def _object(
     run: Path,
-    answers: pd.DataFrame,
+    answering: Answering,
     known: KnownScores | None,
-    lacking: Sequence[int],
+    shown: Sequence[pd.DataFrame],
     out: Path | None,
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {"run": str(run), "rows": len(answers), "unanswered": list(lacking)}
+    lacking = [row + 1 for row in answering.lacking]
+    found: dict[str, Any] = {"run": str(run), "rows": answering.rows, "unanswered": lacking}
     found["scores"] = {} if known is None else known.scores
     if known is not None:
         found |= {"scored": known.rows, "without_target": known.unknown}
@@ -255,7 +249,8 @@ def _object(
             found["trained_on"] = known.trained_on
     if out is not None:
         return {**found, "out": str(out)}
-    return {**found, "predictions": json.loads(answers.to_json(orient="records"))}
+    records = [row for piece in shown for row in json.loads(piece.to_json(orient="records"))]
+    return {**found, "predictions": records}
 
 
 def _write_out(text: str) -> None:

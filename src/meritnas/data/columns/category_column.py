@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from pyarrow import compute
 
 from meritnas.data.columns.cells import category_key
 from meritnas.data.columns.distinct import Distinct, find_distinct
-from meritnas.data.columns.row_inputs import category_codes
+from meritnas.data.columns.row_inputs import category_codes, code_table
 
 MANY_CATEGORIES = 50
 LEAST_ROWS = 3
@@ -62,23 +66,48 @@ class CategoryColumn:
             (more categories than 20 and than half of the rows), such as names.
         """
         counts, missing = _count(distinct, rows)
-        present = sum(counts.values())
+        return cls.of_counts(name, counts, sum(counts.values()), missing, most, asked=asked)
+
+    @classmethod
+    def of_counts(
+        cls,
+        name: str,
+        counts: Mapping[str, int],
+        present: int,
+        missing: int,
+        most: int | None = None,
+        different: int | None = None,
+        *,
+        asked: bool = False,
+    ) -> CategoryColumn | str:
+        """Decides by what was counted of the train rows; see `fit`.
+
+        Args:
+            name: Name in the table.
+            counts: How many rows each category has, none of them zero.
+            present: How many rows have one.
+            missing: How many have none.
+            most: Most categories to keep.
+            different: How many there are, where `counts` lacks rare ones; None for those of it.
+            asked: Whether a user wants it.
+        """
+        total = len(counts) if different is None else different
         if not counts:
             return "all values are missing"
-        if len(counts) == 1 and missing == 0:
+        if total == 1 and missing == 0:
             return f"constant, '{next(iter(counts))}' in every row"
-        if len(counts) > max(20, 0.5 * present) and not asked:
-            return f"nearly unique text, {len(counts)} values in {present} rows"
-        least = LEAST_ROWS if len(counts) > MANY_CATEGORIES else 1
+        if total > max(20, 0.5 * present) and not asked:
+            return f"nearly unique text, {total} values in {present} rows"
+        least = LEAST_ROWS if total > MANY_CATEGORIES else 1
         kept = [category for category, count in counts.items() if count >= least]
         if not kept:
-            return f"rare text, none of {len(counts)} values occurs in {least} rows"
+            return f"rare text, none of {total} values occurs in {least} rows"
         if most is not None and len(kept) > most:
             # Ties by name, so that the order of the rows decides nothing.
             kept = sorted(kept, key=lambda category: (-counts[category], category))[:most]
         in_rows = sum(counts[category] for category in kept)
         share = 1.0 - in_rows / present
-        return cls(name, tuple(sorted(kept)), len(counts) - len(kept), share)
+        return cls(name, tuple(sorted(kept)), total - len(kept), share)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> CategoryColumn:
@@ -97,6 +126,8 @@ class CategoryColumn:
 
     def encode(self, values: pd.Series) -> np.ndarray:
         """Returns codes [n], float32: 0 for missing, unseen or rare, 1.. for kept categories."""
+        if isinstance(values.dtype, pd.StringDtype):
+            return self._codes_of_texts(values)
         return self._codes(find_distinct(values))
 
     def unfamiliar(self, values: pd.Series) -> str | None:
@@ -116,6 +147,28 @@ class CategoryColumn:
 
     def _codes(self, distinct: Distinct) -> np.ndarray:
         return distinct.spread(category_codes(distinct.values, self.categories), 0.0)
+
+    def _codes_of_texts(self, values: pd.Series) -> np.ndarray:
+        """The same for a column of text: only texts that are no category as they stand are read."""
+        texts = pa.chunked_array([pa.array(values.array, pa.string(), from_pandas=True)])
+        places = compute.index_in(texts, value_set=self._texts)
+        codes = places.to_numpy(zero_copy_only=False)
+        found = np.nan_to_num(codes.astype(np.float32) + 1.0, nan=0.0)
+        other = np.flatnonzero(compute.and_(places.is_null(), texts.is_valid()).to_numpy())
+        if len(other):
+            read = texts.take(pa.array(other)).combine_chunks().dictionary_encode()
+            code_of = self._code_of
+            known = [code_of.get(category_key(text), 0) for text in read.dictionary.to_pylist()]
+            found[other] = np.array(known, np.float32)[read.indices.to_numpy()]
+        return found
+
+    @cached_property
+    def _code_of(self) -> dict[str, int]:
+        return code_table(self.categories)
+
+    @cached_property
+    def _texts(self) -> pa.Array:
+        return pa.array(self.categories, pa.string())
 
 
 def _count(distinct: Distinct, rows: np.ndarray | None) -> tuple[dict[str, int], int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import pandas as pd
 from meritnas.data.columns.as_dates import Dates, read_dates, seconds_of, wall_times
 from meritnas.data.columns.bound import FARTHEST
 from meritnas.data.columns.date_texts import no_date
+from meritnas.data.columns.moments import Moments
 from meritnas.data.columns.row_inputs import PERIODS, date_inputs, place_in_cycle
 from meritnas.data.columns.unread import unread_details, unread_warning
 
@@ -67,18 +69,43 @@ class DateColumn:
         if len(times) == 0:
             return "all values are missing"
         indicator = len(times) < len(every)
-        seconds = seconds_of(times)
-        low, high = float(seconds.min()), float(seconds.max())
-        if low == high and not indicator:
-            return f"constant, {_day(low)} in every row"
         wall = wall_times(times)
         cycles = [cycle for cycle in PERIODS if len(np.unique(place_in_cycle(wall, cycle))) > 1]
-        scale = float(seconds.std())
+        seen = Moments.of(seconds_of(times))
+        unread = dates.unread, dates.example
+        return cls.of_moments(name, dates.form, dates.zone, seen, indicator, cycles, unread)
+
+    @classmethod
+    def of_moments(
+        cls,
+        name: str,
+        form: str,
+        zone: str | None,
+        seen: Moments,
+        indicator: bool,
+        cycles: Sequence[str],
+        unread: tuple[int, str] = (0, ""),
+    ) -> DateColumn | str:
+        """Decides by what was seen of the train rows; see `fit`.
+
+        Args:
+            name: Name in the table.
+            form: How text is read.
+            zone: Time zone.
+            seen: Seconds since 1970.
+            indicator: Whether any date is missing.
+            cycles: Those that vary.
+            unread: How many cells are no dates, and one of them.
+        """
+        if not seen.count:
+            return "all values are missing"
+        if seen.low == seen.high and not indicator:
+            return f"constant, {_day(seen.low)} in every row"
         return cls(
-            *(name, dates.form, dates.zone, float(seconds.mean()), scale if scale > 0 else 1.0),
-            *(low, high, tuple(cycles), indicator),
-            unread=dates.unread,
-            example=dates.example,
+            *(name, form, zone, seen.mean, seen.deviation),
+            *(seen.low, seen.high, tuple(cycles), indicator),
+            unread=unread[0],
+            example=unread[1],
         )
 
     @classmethod

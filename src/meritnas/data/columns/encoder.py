@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
@@ -119,18 +119,9 @@ class TableEncoder:
                 used.
             UsageError: There is no such scaling, or no category may be kept.
         """
-        if scaling not in ("standard", "quantile"):
-            raise UsageError(f"no scaling '{scaling}'; use 'standard' or 'quantile'")
-        if most_categories is not None:
-            whole_number("most_categories", most_categories, least=1)
-        knots = min(_MOST_KNOTS, max(_LEAST_KNOTS, _MOST_KNOTS_IN_ALL // max(1, frame.shape[1])))
-        rules = Rules(
-            None if rows is None else np.asarray(rows),
-            knots if scaling == "quantile" else 0,
-            most_categories,
-            frame.attrs.get("decimal"),
-            asked or {},
-        )
+        train = None if rows is None else np.asarray(rows)
+        mark = frame.attrs.get("decimal")
+        rules = make_rules(frame.shape[1], scaling, most_categories, asked, mark, train)
         columns = columns_by_name(frame)
         decisions = [
             decide_unnamed(name, values, rules)
@@ -139,12 +130,21 @@ class TableEncoder:
             for place, (name, values) in enumerate(columns.items())
         ]
         decisions = _three_codes_as_categories(columns, decisions, rules)
+        return cls.of_columns(decisions, mark)
+
+    @classmethod
+    def of_columns(cls, decisions: Sequence[Column], decimal: Mark | None = None) -> TableEncoder:
+        """What encodes columns that were decided on, in the order of the table.
+
+        Raises:
+            DataError: No column can be used.
+        """
         encoder = cls(
             tuple(column for column in decisions if isinstance(column, NumberColumn)),
             tuple(column for column in decisions if isinstance(column, CategoryColumn)),
             tuple(column for column in decisions if isinstance(column, DroppedColumn)),
             tuple(column for column in decisions if isinstance(column, DateColumn)),
-            frame.attrs.get("decimal"),
+            decimal,
         )
         if encoder.width == 0:
             reasons = listed(f"'{column.name}' ({column.reason})" for column in encoder.dropped)
@@ -184,6 +184,11 @@ class TableEncoder:
             *(f"{name}_missing" for name in self.flagged),
             *(column.name for column in self.category_columns),
         )
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Names of the columns that it needs."""
+        return frozenset(column.name for column in self._used_columns)
 
     @property
     def flagged(self) -> tuple[str, ...]:
@@ -322,6 +327,36 @@ class TableEncoder:
         if absent:
             raise lacking_columns(absent, columns)
         return columns
+
+
+def make_rules(
+    columns: int,
+    scaling: str,
+    most_categories: int | None = None,
+    asked: Mapping[str, str] | None = None,
+    mark: Mark | None = None,
+    rows: np.ndarray | None = None,
+) -> Rules:
+    """By what so many columns are decided on.
+
+    Args:
+        columns: How many there are.
+        scaling: As in `TableEncoder.fit`.
+        most_categories: As in `TableEncoder.fit`.
+        asked: As in `TableEncoder.fit`.
+        mark: The decimal mark of the file, if it told.
+        rows: Positions of the train rows, None for all.
+
+    Raises:
+        UsageError: There is no such scaling, or no category may be kept.
+    """
+    if scaling not in ("standard", "quantile"):
+        raise UsageError(f"no scaling '{scaling}'; use 'standard' or 'quantile'")
+    if most_categories is not None:
+        whole_number("most_categories", most_categories, least=1)
+    knots = min(_MOST_KNOTS, max(_LEAST_KNOTS, _MOST_KNOTS_IN_ALL // max(1, columns)))
+    most_knots = knots if scaling == "quantile" else 0
+    return Rules(rows, most_knots, most_categories, mark, asked or {})
 
 
 def _three_codes_as_categories(

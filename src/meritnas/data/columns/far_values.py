@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-_LEAST = 1e15
+LEAST_FAR = 1e15
 """What is smaller may always be a value; up to about here float64 tells all whole numbers apart."""
 _GAP = 1e6
 """Far values are so many times as large as all others."""
 _FEW = 3
 _FEW_SHARE = 0.01
 """Fill values are one or a few, again and again; slips are rare."""
-_LARGEST = 1e100
+LARGEST = 1e100
 """Nothing measured or counted is larger, and sums of squares below it are still numbers."""
 
 
@@ -53,7 +53,7 @@ def any_is_huge(numbers: np.ndarray) -> bool:
     if not numbers.size:
         return False
     ends = np.fmin.reduce(numbers, axis=None), np.fmax.reduce(numbers, axis=None)
-    return bool(float(ends[0]) <= -_LEAST or float(ends[1]) >= _LEAST)
+    return bool(float(ends[0]) <= -LEAST_FAR or float(ends[1]) >= LEAST_FAR)
 
 
 def find_far_values(numbers: np.ndarray) -> FarValues | None:
@@ -73,7 +73,7 @@ def find_far_values(numbers: np.ndarray) -> FarValues | None:
         return None
     given = numbers[np.isfinite(numbers)]
     magnitudes = np.abs(given)
-    limit = min(_LARGEST, _limit(magnitudes))
+    limit = min(LARGEST, far_limit(np.unique(magnitudes), len(magnitudes)))
     far = magnitudes >= limit
     if not far.any():
         return None
@@ -85,12 +85,16 @@ def find_far_values(numbers: np.ndarray) -> FarValues | None:
     )
 
 
-def _limit(magnitudes: np.ndarray) -> float:
-    """From where on numbers are few and far; infinite where they are not."""
-    different = np.unique(magnitudes)
-    few = max(_FEW, _FEW_SHARE * len(magnitudes))
+def far_limit(different: np.ndarray, count: int) -> float:
+    """From where on numbers are few and far; infinite where they are not.
+
+    Args:
+        different: The different magnitudes, sorted.
+        count: How many numbers there are.
+    """
+    few = max(_FEW, _FEW_SHARE * count)
     nearer, farther = different[:-1], different[1:]
-    limits = np.maximum(_LEAST, _GAP * np.minimum(nearer, _LARGEST))
+    limits = np.maximum(LEAST_FAR, _GAP * np.minimum(nearer, LARGEST))
     left = np.arange(len(nearer), 0, -1)  # different ones from each of the farther on
     far = (farther >= limits) & (left <= few) & (left < len(different) - left)
     return float(limits[far.argmax()]) if far.any() else np.inf

@@ -15,6 +15,7 @@ from meritnas.data.columns.cells import check_finite, no_number, numbers_of
 from meritnas.data.columns.distinct import find_distinct
 from meritnas.data.columns.far_values import FarValues
 from meritnas.data.columns.measured import Written
+from meritnas.data.columns.moments import Moments
 from meritnas.data.columns.quantiles import LEAST_SPREAD, quantile_knots
 from meritnas.data.columns.row_inputs import number_inputs, standardised
 from meritnas.data.columns.unread import unread_details, unread_warning
@@ -79,22 +80,45 @@ class NumberColumn:
             missing |= far.are(numbers)
         indicator = bool(missing.any())
         present = numbers[~missing] if indicator else numbers
-        if len(present) == 0:
+        seen = Moments.of(present)
+        return cls.of_moments(name, seen, indicator, present, most_knots, far, written)
+
+    @classmethod
+    def of_moments(
+        cls,
+        name: str,
+        seen: Moments,
+        indicator: bool,
+        some: np.ndarray,
+        most_knots: int = 0,
+        far: FarValues | None = None,
+        written: Written | None = None,
+    ) -> NumberColumn | str:
+        """Decides by what was seen of the train rows; see `fit`.
+
+        Args:
+            name: Name in the table.
+            seen: Numbers that are not missing.
+            indicator: Whether any is missing.
+            some: All of these numbers, or a fair sample with the smallest and the largest.
+            most_knots: As in `fit`.
+            far: As in `fit`.
+            written: As in `fit`.
+        """
+        if not seen.count:
             return "all values are missing" + (f", or {far.limit:g} and more" if far else "")
-        low, high = float(present.min()), float(present.max())
+        low, high = seen.low, seen.high
         if low == high and not indicator:
             return f"constant, {low:g} in every row"
-        scale = float(present.std())
-        # One value besides missing ones, or differences too small for a square, leave no scale.
-        scale = scale if scale > 0 else 1.0
         knots: list[float] = []
         heights: list[float] = []
         wide = most_knots and high - low > LEAST_SPREAD
-        if wide and not ((present == low) | (present == high)).all():
-            knots, heights = (found.tolist() for found in quantile_knots(present, most_knots))
-        mean = float(present.mean())
+        if wide and not ((some == low) | (some == high)).all():
+            knots, heights = (found.tolist() for found in quantile_knots(some, most_knots))
+        # One value besides missing ones, or differences too small for a square, leave no scale.
+        scale = seen.deviation
         map_ = tuple(knots), tuple(heights)
-        return cls(name, mean, scale, indicator, low, high, *map_, far, written)
+        return cls(name, seen.mean, scale, indicator, low, high, *map_, far, written)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> NumberColumn:

@@ -103,10 +103,16 @@ def date_inputs(times: np.ndarray, mean: float, scale: float, cycles: Sequence[s
 
 def category_codes(values: Iterable[object], categories: Sequence[str]) -> np.ndarray:
     """Codes, float32 [n], of values that are not missing: 0 for an unknown one, else from 1 on."""
+    code_of = code_table(categories)
+    return np.array([code_of.get(category_key(value), 0) for value in values], dtype=np.float32)
+
+
+def code_table(categories: Sequence[str]) -> dict[str, int]:
+    """The code of each category, by its key."""
     code_of = {category: code for code, category in enumerate(categories, 1)}
     if set(code_of) <= {"False", "True"}:  # what one file calls true, another calls 1
         code_of.update({"0": code_of.get("False", 0), "1": code_of.get("True", 0)})
-    return np.array([code_of.get(category_key(value), 0) for value in values], dtype=np.float32)
+    return code_of
 
 
 def write_inputs(

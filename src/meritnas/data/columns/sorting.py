@@ -135,27 +135,54 @@ def _decide(name: str, values: pd.Series, rules: Rules) -> Column | str:
 
 
 def _decide_text(name: str, values: pd.Series, distinct: Distinct, rules: Rules) -> Column | str:
+    read = read_text(values, distinct, rules.mark)
+    if isinstance(read, Dates):
+        return DateColumn.fit(name, read, rules.rows)
+    if isinstance(read, Numbers):
+        return _number(name, read.numbers, rules, read.written)
+    found = CategoryColumn.fit(name, distinct, rules.rows, rules.most_categories)
+    if not isinstance(found, str):
+        return found
+    why = read or written_text(distinct)
+    return f"{found}; {why}" if why else found
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A text column read as numbers.
+
+    Attributes:
+        numbers: NaN for missing and for what is none [n].
+        written: How they are written; None for plain numbers.
+    """
+
+    numbers: np.ndarray
+    written: Written | None = None
+
+
+def read_text(values: pd.Series, distinct: Distinct, mark: Mark | None) -> Numbers | Dates | str:
+    """What a text column holds; of one that holds neither, why its dates cannot be read, if any.
+
+    Args:
+        values: The column.
+        distinct: Its different values.
+        mark: The decimal mark of the file, if it told.
+    """
     truths = types.infer_dtype(distinct.values) == "boolean"
     if not truths:
         numbers = distinct_numbers(distinct)[0]
         if numbers is not None:
-            return _number(name, numbers, rules)
+            return Numbers(numbers)
     dates = find_dates(values, distinct)
     if isinstance(dates, Dates) and not dates.unread:
-        return DateColumn.fit(name, dates, rules.rows)
-    written = None if truths else find_written(distinct, rules.mark)
+        return dates
+    written = None if truths else find_written(distinct, mark)
     if written is not None:
-        return _number(name, written.read(distinct)[0], rules, written)
-    if isinstance(dates, Dates):
-        return DateColumn.fit(name, dates, rules.rows)
-    found = CategoryColumn.fit(name, distinct, rules.rows, rules.most_categories)
-    if not isinstance(found, str):
-        return found
-    why = dates if isinstance(dates, str) else _written_text(distinct)
-    return f"{found}; {why}" if why else found
+        return Numbers(written.read(distinct)[0], written)
+    return dates or ""
 
 
-def _written_text(distinct: Distinct) -> str:
+def written_text(distinct: Distinct) -> str:
     """How written text is used, if that is what a column holds that is left out."""
     texts = [value for value in distinct.values if isinstance(value, str)]
     words = [len(text.split()) for text in texts]
@@ -167,27 +194,42 @@ def _written_text(distinct: Distinct) -> str:
 def _as_asked(asked: str, name: str, values: pd.Series, rules: Rules) -> Column | str:
     """Takes a column as a user says, whatever its values are."""
     if asked == NUMERIC:
-        return _asked_number(name, values, rules)
+        read = asked_numbers(name, values, rules.mark)
+        return _number(name, read.numbers, rules, read.written)
     if asked == DATE:
-        dates = find_dates(values, asked=True)
-        if not isinstance(dates, Dates):
-            raise DataError(f"column '{name}' cannot be taken as a date: {dates or _none(values)}")
-        return DateColumn.fit(name, dates, rules.rows)
+        return DateColumn.fit(name, asked_dates(name, values), rules.rows)
     if asked == CATEGORICAL:
         distinct, most = find_distinct(values), rules.most_categories
         return CategoryColumn.fit(name, distinct, rules.rows, most, asked=True)
     return AS_ASKED if asked == DROP else asked
 
 
-def _asked_number(name: str, values: pd.Series, rules: Rules) -> NumberColumn | str:
+def asked_dates(name: str, values: pd.Series) -> Dates:
+    """A column as the dates that a user says it holds.
+
+    Raises:
+        DataError: There is none.
+    """
+    dates = find_dates(values, asked=True)
+    if not isinstance(dates, Dates):
+        raise DataError(f"column '{name}' cannot be taken as a date: {dates or _none(values)}")
+    return dates
+
+
+def asked_numbers(name: str, values: pd.Series, mark: Mark | None) -> Numbers:
+    """A column as the numbers that a user says it holds.
+
+    Raises:
+        DataError: There is none.
+    """
     numbers = as_numbers(values)[0]
     if numbers is not None:
-        return _number(name, numbers, rules)
+        return Numbers(numbers)
     distinct = find_distinct(values)
-    written = find_written(distinct, rules.mark, asked=True)
+    written = find_written(distinct, mark, asked=True)
     if written is None:
         raise DataError(f"column '{name}' cannot be taken as numbers: {_none(values)}")
-    return _number(name, written.read(distinct)[0], rules, written)
+    return Numbers(written.read(distinct)[0], written)
 
 
 def _none(values: pd.Series) -> str:

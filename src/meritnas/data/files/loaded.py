@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,14 +42,27 @@ class Loaded:
         Raises:
             DataError: There is no such column.
         """
-        found = str(asked) if asked is not None else self.own_target
-        if found is not None and found not in self.frame.columns:
-            where = self.name if self.location is None else Path(self.location).name
-            raise DataError(
-                f"no column '{found}' in {where};{did_you_mean(found, self.frame.columns)} "
-                f"columns: {listed(self.frame.columns)}"
-            )
-        return found
+        where = self.name if self.location is None else Path(self.location).name
+        return chosen_target(asked, tuple(self.frame.columns), where) or self.own_target
+
+
+def chosen_target(asked: str | None, columns: Sequence[str], where: str) -> str | None:
+    """The column that a user has asked for; None where none was.
+
+    Args:
+        asked: its name.
+        columns: that there are.
+        where: for the message.
+
+    Raises:
+        DataError: There is no such column.
+    """
+    if asked is None or str(asked) in columns:
+        return None if asked is None else str(asked)
+    raise DataError(
+        f"no column '{asked}' in {where};{did_you_mean(str(asked), columns)} "
+        f"columns: {listed(columns)}"
+    )
 
 
 def load_table(

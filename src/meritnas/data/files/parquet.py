@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +41,19 @@ def read_parquet(path: Path, max_unpacked_mb: int = MAX_UNPACKED_MB) -> pd.DataF
         DataError: The file is not readable, or unpacks to too much.
     """
     check_plain_file(path)
-    try:
+    with readable(path):
         with parquet.ParquetFile(path, pre_buffer=False) as file:
-            texts = _check_claims(file, _Room(path, max_unpacked_mb))
+            texts = _check_claims(file, Room(path, max_unpacked_mb))
         # Text that repeats itself is kept once, until it is known how much it comes to.
         with parquet.ParquetFile(path, pre_buffer=False, read_dictionary=texts) as coded:
-            return _read(coded, file.schema_arrow, _Room(path, max_unpacked_mb))
+            return read_groups(coded, file.schema_arrow, Room(path, max_unpacked_mb))
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Inside, what goes wrong with a file is said in one line that names it."""
+    try:
+        yield
     except DataError:
         raise
     except _DAMAGES as error:
@@ -54,11 +62,11 @@ def read_parquet(path: Path, max_unpacked_mb: int = MAX_UNPACKED_MB) -> pd.DataF
         ) from error
 
 
-class _Room:
-    """How many bytes a file may still unpack to."""
+class Room:
+    """How many bytes a file, or the files of a folder, may still unpack to."""
 
-    def __init__(self, path: Path, max_unpacked_mb: int) -> None:
-        self._left = most_unpacked(path, max_unpacked_mb)
+    def __init__(self, path: Path, max_unpacked_mb: int, own: int | None = None) -> None:
+        self._left = most_unpacked(path, max_unpacked_mb, own)
         self._error = too_much(path, max_unpacked_mb)
 
     def take(self, size: int) -> None:
@@ -68,33 +76,71 @@ class _Room:
             raise self._error
 
 
-def _check_claims(file: Any, room: _Room) -> list[str]:
-    """Checks what a file says it comes to, without repeated text; returns its columns of text.
+def _check_claims(file: Any, room: Room) -> list[str]:
+    """Checks what a file says it comes to, without repeated text; returns its columns of text."""
+    for claim in claims(file):
+        room.take(claim)
+    return text_columns(file)
+
+
+def claims(file: Any) -> list[int]:
+    """How many bytes each row group says that it comes to, without repeated text.
 
     Not by what it says about each piece of a column: where that is damaged, asking for it ends the
     process.
     """
-    columns = list(map(file.schema.column, range(len(file.schema))))
+    columns = map(file.schema.column, range(len(file.schema)))
     width = sum(_WIDTHS.get(column.physical_type, 8) for column in columns)
-    for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
-        room.take(max(group.num_rows * width, group.total_byte_size, 0))
+    groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+    return [max(group.num_rows * width, group.total_byte_size, 0) for group in groups]
+
+
+def text_columns(file: Any) -> list[str]:
+    """Paths of the columns that hold text."""
+    columns = map(file.schema.column, range(len(file.schema)))
     return [column.path for column in columns if column.physical_type == _TEXT]
 
 
-def _read(file: Any, schema: pa.Schema, room: _Room) -> pd.DataFrame:
+def named_columns(schema: pa.Schema) -> list[str]:
+    """Names of a file's columns, each once, without a frame's index that has no name."""
+    unnamed = _unnamed(schema)
+    return list(dict.fromkeys(name for name in schema.names if name not in unnamed))
+
+
+def read_groups(
+    file: Any,
+    schema: pa.Schema,
+    room: Room,
+    groups: Sequence[int] | None = None,
+    only: Collection[str] | None = None,
+) -> pd.DataFrame:
+    """Reads an open file's row groups.
+
+    Args:
+        file: Opened so that it keeps repeated text once.
+        schema: As the file has it when it is opened plainly.
+        room: For what it comes to.
+        groups: Their numbers; None for all.
+        only: Names of the columns to read; None for all.
+
+    Raises:
+        DataError: There is too much of it. Besides this, what Arrow raises.
+    """
     names = schema.names
-    wanted = list(dict.fromkeys(name for name in names if name not in _unnamed(schema)))
+    wanted = [name for name in named_columns(schema) if only is None or name in only]
+    numbers = list(range(file.num_row_groups)) if groups is None else list(groups)
     size = max(1, len(wanted) // _READS)
     columns: list[tuple[str, pd.Series]] = []
     for start in range(0, len(wanted), size):
-        columns += _read_some(file, schema, wanted[start : start + size], room)
+        columns += _read_some(file, schema, wanted[start : start + size], room, numbers)
     pa.default_memory_pool().release_unused()
     # A name that occurs twice was read together; put it back where it was.
     order = {name: place for place, name in reversed(list(enumerate(names)))}
     columns.sort(key=lambda column: order[column[0]])
     frame = pd.DataFrame(dict(enumerate(series for _, series in columns)), copy=False)
     if not columns:
-        frame = pd.DataFrame(index=range(file.metadata.num_rows))
+        rows = sum(file.metadata.row_group(number).num_rows for number in numbers)
+        frame = pd.DataFrame(index=range(rows))
     return frame.set_axis(unique_names(name for name, _ in columns), axis=1)
 
 
@@ -110,9 +156,9 @@ def _unnamed(schema: pa.Schema) -> set[str]:
 
 
 def _read_some(
-    file: Any, schema: pa.Schema, names: list[str], room: _Room
+    file: Any, schema: pa.Schema, names: list[str], room: Room, groups: list[int]
 ) -> list[tuple[str, pd.Series]]:
-    pieces = [_plain(piece, schema, set(names), room) for piece in _pieces(file, names)]
+    pieces = [_plain(piece, schema, set(names), room) for piece in _pieces(file, names, groups)]
     table = pa.concat_tables([table for table, _ in pieces])
     found = pieces[0][1]
     del pieces
@@ -122,25 +168,25 @@ def _read_some(
     return list(zip(found, (series for _, series in frame.items()), strict=True))
 
 
-def _pieces(file: Any, names: list[str]) -> Iterator[pa.Table]:
+def _pieces(file: Any, names: list[str], wanted: list[int]) -> Iterator[pa.Table]:
     """Yields some columns, not much more than a million rows at a time unless they are one piece.
 
     Raises what Arrow raises.
     """
     groups: list[int] = []
     rows = 0
-    for number in range(file.num_row_groups):
+    for number in wanted:
         groups.append(number)
         rows += file.metadata.row_group(number).num_rows
-        if rows >= _ROWS_AT_ONCE or number == file.num_row_groups - 1:
+        if rows >= _ROWS_AT_ONCE or number == wanted[-1]:
             yield file.read_row_groups(groups, columns=names, use_threads=False)
             groups, rows = [], 0
-    if not file.num_row_groups:
+    if not wanted:
         yield file.read(columns=names, use_threads=False)
 
 
 def _plain(
-    table: pa.Table, schema: pa.Schema, names: set[str], room: _Room
+    table: pa.Table, schema: pa.Schema, names: set[str], room: Room
 ) -> tuple[pa.Table, list[str]]:
     """Returns the columns by number with the types that they are to have, and their names."""
     # Asking for a also gives a.b.

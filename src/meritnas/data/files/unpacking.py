@@ -17,12 +17,17 @@ GZIP = b"\x1f\x8b"
 """What gzipped files begin with."""
 
 
-def most_unpacked(path: Path, max_unpacked_mb: int) -> int:
+def most_unpacked(path: Path, max_unpacked_mb: int, own: int | None = None) -> int:
     """How many bytes a file may unpack to: so many megabytes, or as many bytes as it has itself.
 
     What is not packed takes no more memory than it takes on the disk, and is not to be refused.
+
+    Args:
+        path: The file.
+        max_unpacked_mb: So many megabytes.
+        own: The bytes that it has; None to look at the file.
     """
-    return max(max_unpacked_mb * 1_000_000, check_plain_file(path))
+    return max(max_unpacked_mb * 1_000_000, check_plain_file(path) if own is None else own)
 
 
 def too_much(path: Path, max_unpacked_mb: int) -> DataError:

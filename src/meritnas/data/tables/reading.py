@@ -35,6 +35,7 @@ class TableReading(Reading):
         metric: What finalists are chosen by: accuracy, balanced_accuracy, log_loss, roc_auc,
             average_precision, f1; for numbers r2, rmse, mae, quantile=0.9.
         yardstick: Also score a trivial guess, a linear model and boosted trees on the same rows.
+        stream: Read Parquet files in pieces, again and again, instead of all at once.
     """
 
     task: Literal["classification", "regression"] | None = field(
@@ -54,6 +55,9 @@ class TableReading(Reading):
     metric: str | None = field(default=None, metadata=shown(usual="the loss", metavar="NAME"))
     yardstick: bool | None = field(
         default=None, metadata=shown(usual="on; compare and estimators: off")
+    )
+    stream: bool | None = field(
+        default=None, metadata=shown(usual="where it is more than a quarter of memory")
     )
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 from pandas.api import types
 
 from meritnas.data.columns.encoder import TableEncoder
+from meritnas.data.hashed_split import HashedSplit
 from meritnas.data.split import Split
 from meritnas.data.tables.reading import TableReading
 from meritnas.data.tables.source import Source
@@ -30,7 +31,7 @@ def remarks_on(
     source: Source,
     encoder: TableEncoder,
     task: Task,
-    split: Split,
+    split: Split | HashedSplit,
     codes: np.ndarray,
     reading: TableReading,
 ) -> tuple[str, ...]:
