@@ -68,6 +68,26 @@ def test_what_was_prepared_is_prepared_the_same_again(tmp_path: Path, kind: str)
         assert ours.target.equal(theirs.target)
 
 
+def test_columns_stay_what_an_earlier_version_took_them_as(tmp_path: Path) -> None:
+    (settings, kind, source, outline), data = case("table")
+    other = TableReading(scaling="standard", drop=("b",))  # stands for another version's rules
+    first = prepare(replace(settings, reading=other), kind, source, outline)
+    store = new_run(tmp_path / "run", (settings, kind, source, outline))
+    first.write(store)
+    again = prepare_again(settings, store, data)
+    assert again.bundle.encoder == first.bundle.encoder
+    assert again.family == first.family
+    assert again.bundle.valid.inputs.equal(first.bundle.valid.inputs)
+    made, pictures = case("images")
+    store = new_run(tmp_path / "other", made)
+    prepare(*made).write(store)
+    kept = store.read_json("preprocessing.json")
+    kept["encoder"]["mean"] = [0.25] * len(kept["encoder"]["mean"])
+    store.write_json("preprocessing.json", kept)
+    with pytest.raises(DataError, match=r"encodes .* differently from the one that made run"):
+        prepare_again(made[0], store, pictures)
+
+
 @pytest.mark.parametrize("kind", ["table", "images"])
 def test_a_run_killed_before_it_was_written_is_prepared_anew(tmp_path: Path, kind: str) -> None:
     made, data = case(kind)

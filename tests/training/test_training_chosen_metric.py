@@ -174,6 +174,8 @@ def test_the_threshold_goes_with_the_weights(run: Path) -> None:
     folder = export(run, "python")[0].parent
     answers = json.loads((folder / "preprocessing.json").read_text())["answers"]
     assert answers["threshold"] == result["threshold"]
+    card = (folder / "README.md").read_text()
+    assert f"`on time` is the answer where its probability is above {task.threshold:.6g}" in card
     alone = SimpleNamespace(**json.loads((folder / "encoder.json").read_text())["task"])
     assert (labels_of(alone, predictor.outputs(frame)) == table["predicted_y"]).all()
 

@@ -270,6 +270,11 @@ class DataKind(Protocol):
         """
         ...
 
+    def encode_by(self, encoder: Any, source: Any, outline: Outline) -> Bundle[Any] | None:
+        """The data as numbers, by an encoder that there is; None where that cannot be done."""
+        del encoder, source, outline
+        return None
+
     def remarks(self, source: Any, outline: Outline, encoder: Any, reading: Any) -> tuple[str, ...]:
         """What a user should know about the data once they are encoded, a sentence each."""
         del source, outline, encoder, reading

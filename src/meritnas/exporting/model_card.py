@@ -103,6 +103,9 @@ def _data(trained: Trained, data: str, store: RunStore) -> list[str]:
     if task.classes:
         named = ", ".join(f"`{_plain(str(label))}`" for label in task.classes)
         lines.append(f"- classes of `{_plain(task.target)}`: {named}")
+        if task.kind == "binary" and task.threshold != 0.5:
+            second = f"`{_plain(str(task.classes[1]))}` is the answer where its probability is"
+            lines.append(f"- {second} above {task.threshold:.6g}, as validation rows favoured")
     elif task.kind == "regression":
         told = f"mean {task.mean:g} and deviation {task.scale:g} in the train rows"
         lines.append(f"- `{_plain(task.target)}` is a number: {told}")

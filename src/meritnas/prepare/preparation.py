@@ -14,7 +14,7 @@ from meritnas.families.family import Family
 from meritnas.families.latency import terms_from_json, terms_to_json
 from meritnas.prepare.config import kind_of_run
 from meritnas.prepare.encoding import Encoding, choose_encoding, encode
-from meritnas.prepare.family import check_identity
+from meritnas.prepare.family import check_identity, make_family
 from meritnas.prepare.known_rows import write_known_rows
 from meritnas.prepare.memory import check_weights
 from meritnas.prepare.preprocessing import read_preprocessing
@@ -107,11 +107,16 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: Any) -> Prepa
         lambda kept: Encoding(kept["scaling"]["chosen"], dict(kept["scaling"]["losses"])),
     )
     bundle, family = encode(settings, kind, source, outline, encoding.name)
-    if (bundle.encoder, bundle.task) != read_preprocessing(store):
-        raise DataError(
-            f"this version of MeritNAS encodes {source.name} differently from the one that "
-            f"made run {store.folder}; use that version or start a new run"
-        )
+    encoder, task = read_preprocessing(store)
+    if (bundle.encoder, bundle.task) != (encoder, task):
+        # An earlier version decided otherwise about some columns: as it did.
+        again = kind.encode_by(encoder, source, outline) if bundle.task == task else None
+        if again is None:
+            raise DataError(
+                f"this version of MeritNAS encodes {source.name} differently from the one that "
+                f"made run {store.folder}; use that version or start a new run"
+            )
+        bundle, family = again.to(settings.device), make_family(settings, encoder, task)
     check_identity(store, family)
     if "latency" in settings.limits:
         family = family.with_latency(store.decode("latency.json", terms_from_json))

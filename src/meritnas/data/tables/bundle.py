@@ -58,6 +58,18 @@ def encode_table(
     features = source.frame.drop(columns=source.target)
     asked = asked_columns(reading, source.frame.columns, source.target)
     encoder = TableEncoder.fit(features, outline.split.train, scaling, most_categories, asked)
+    return encode_table_by(encoder, source, outline)
+
+
+def encode_table_by(
+    encoder: TableEncoder, source: Source, outline: Outline
+) -> Bundle[TableEncoder]:
+    """Encodes the rows by an encoder that there is.
+
+    Raises:
+        DataError: A value is not what its column needs.
+    """
+    features = source.frame.drop(columns=source.target)
 
     def inputs(rows: np.ndarray) -> Tensor:
         return torch.from_numpy(encoder.transform(features, rows))

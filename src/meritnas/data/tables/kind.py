@@ -151,6 +151,14 @@ class TableKind(DataKind):
             return encode_streamed(source, outline, encoding, most_codes)
         return encode_table(source, outline, encoding, most_codes, reading)
 
+    def encode_by(
+        self, encoder: TableEncoder, source: Source, outline: Outline
+    ) -> Bundle[TableEncoder]:
+        """By what was learned about the columns earlier."""
+        from meritnas.data.tables.bundle import encode_table_by
+
+        return encode_table_by(encoder, source, outline)
+
     def remarks(
         self,
         source: Source | StreamedTable,
