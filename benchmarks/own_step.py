@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,13 @@ MOST = 1.15
 BLOCK = 10
 
 
-def layers(pick: mn.Pick, inputs: Any, outputs: int) -> nn.Module:
+QUICK = (24, 32, 144)
+
+
+def layers(pick: mn.Pick, inputs: Any, outputs: int, *, widths: Sequence[int]) -> nn.Module:
     parts: list[nn.Module] = []
     for number in range(1, 4):
-        width = pick.width(f"layer{number}", *PAPER_WIDTHS)
+        width = pick.width(f"layer{number}", *widths)
         norm = mn.LayerNorm(width, elementwise_affine=False)
         parts += [mn.Linear(inputs, width), norm, nn.ReLU()]
         inputs = width
@@ -59,10 +63,10 @@ def make(family: Family, limit: int, inputs: int, batch: int) -> Search:
     return Search(supernet, probe, strategy, recipe, plan, np.random.default_rng(0))
 
 
-def compared(inputs: int, batch: int, turns: int) -> dict[str, Any]:
-    written = tabular_space(inputs, 1, 3)
+def compared(inputs: int, batch: int, turns: int, widths: Sequence[int]) -> dict[str, Any]:
+    written = tabular_space(inputs, 1, 3, widths)
     limit = written.cost(CHILD)
-    built = space_of(layers, inputs, 1)
+    built = space_of(layers, inputs, 1, options={"widths": tuple(widths)})
     begin = time.perf_counter()
     assert built.cost(CHILD) == limit
     assert built.feasible(max_params=limit).count() == written.feasible(max_params=limit).count()
@@ -100,7 +104,8 @@ def main() -> int:
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     shapes = SHAPES[2:] if args.quick else SHAPES
-    rows = [compared(inputs, batch, 3 if args.quick else args.turns) for inputs, batch in shapes]
+    turns, widths = (3, QUICK) if args.quick else (args.turns, PAPER_WIDTHS)
+    rows = [compared(inputs, batch, turns, widths) for inputs, batch in shapes]
     show("a search step of a build function's space against the hand-written one", rows)
     targets = [
         Target(

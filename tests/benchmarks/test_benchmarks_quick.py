@@ -45,6 +45,7 @@ ARGUMENTS = {
     "recurrent_speed": [],
     "scale": [],
     "own_costs": [],
+    "pruning": ["digits"],
     "own_step": [],
     "executor": ["wine"],
     "shapley_ablation": [*CIFAR, "--seeds", "0", "--data", "images.npz"],

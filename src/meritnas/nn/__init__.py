@@ -22,3 +22,4 @@ from meritnas.nn.layers import Conv2d as Conv2d
 from meritnas.nn.layers import Embedding as Embedding
 from meritnas.nn.layers import LayerNorm as LayerNorm
 from meritnas.nn.layers import Linear as Linear
+from meritnas.nn.prune import prunable as prunable

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from meritnas.errors import SpaceError, told
+from meritnas.nn.follows import Follows
 from meritnas.nn.questions import BUILDING, Asked, Question, numbers_of
 from meritnas.nn.switch import Switch
 from meritnas.nn.values import Decided, Depth, Size, Width, extent
@@ -229,6 +230,9 @@ def resolved(module: nn.Module, pick: Pick, seen: dict[int, nn.Module] | None = 
         answered: nn.Module = chosen()
         seen[id(module)] = answered
         return answered
+    if isinstance(module, Follows):
+        seen[id(module)] = module.answered(pick)
+        return seen[id(module)]
     for name, child in list(module._modules.items()):
         if child is not None:
             found = resolved(child, pick, seen)
