@@ -48,6 +48,7 @@ ARGUMENTS = {
     "pruning": ["digits"],
     "own_step": [],
     "executor": ["wine"],
+    "exports": ["wine"],
     "shapley_ablation": [*CIFAR, "--seeds", "0", "--data", "images.npz"],
     "shapley_long": [*CIFAR, "--out", "runs", "--spaces", "nasbench201"],
     "shapley_speed": [],

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from meritnas.errors import UsageError
 from meritnas.exporting.docker_export import FILE as DOCKER
 from meritnas.exporting.docker_export import docker_files
+from meritnas.exporting.int8_export import int8_files
 from meritnas.exporting.model_card import card_files
 from meritnas.exporting.onnx_export import FILE as ONNX
 from meritnas.exporting.onnx_export import onnx_files
@@ -42,6 +44,8 @@ def export(
     force: bool = False,
     network: str | None = None,
     trust: Trusted = (),
+    quantize: str | None = None,
+    data: Any = None,
 ) -> tuple[Path, ...]:
     """Write a run's network in a form that needs no MeritNAS, checked against the run's own.
 
@@ -58,6 +62,9 @@ def export(
         network: the architecture of one on the run's trade-off curve instead, such as "16-8-8".
         trust: functions and classes of your own that the run names, or their names
             `module:name`; others are not imported.
+        quantize: "int8" for `model-int8.onnx` besides, with `int8.json`, its scores on the test
+            rows; of "onnx" only. It reads the run's data again.
+        data: for that, the data, if the search was started with data in memory.
 
     Returns:
         The files: first those of the network, then `preprocessing.json`, then what else there is.
@@ -66,7 +73,9 @@ def export(
         UsageError: There is no such form or network, or it cannot be written in this form.
         StoreError: The run has no trained network, or a file is there already.
     """
-    check_arguments(export, to=to, force=force, network=network)
+    check_arguments(export, to=to, force=force, network=network, quantize=quantize)
+    if quantize not in (None, "int8") or (quantize and to != "onnx"):
+        raise UsageError(f"quantize is int8, and of the form onnx; got {quantize!r} of {to!r}")
     if to not in _FORMS:
         raise UsageError(f"no form '{to}';{did_you_mean(to, FORMS)} there are {', '.join(FORMS)}")
     trained = load_trained(run, network, trust)
@@ -77,7 +86,8 @@ def export(
     if not force and (folder / named[-1]).exists():
         raise exists_already(folder / named[-1])
     store = RunStore.open(checked_path("run", run))
-    files = {**preprocessing_files(trained), **card_files(trained, store), **make(trained)}
+    small = {} if quantize is None else int8_files(trained, store.folder, data, trust)
+    files = {**small, **preprocessing_files(trained), **card_files(trained, store), **make(trained)}
     if not force:
         _refuse_others(folder, files)
     write_together(folder, files)

@@ -71,8 +71,8 @@ def make_graph(trained: Trained) -> Graph:
     if given.remembers:
         return _with_state(given, network, about)
     answer = "predicted" if task.kind == "regression" else "probabilities"
-    whole = _Whole(given.module, with_pooled_windows(network), task).eval()
-    own = _Whole(given.module, network, task).eval()
+    whole = Whole(given.module, with_pooled_windows(network), task).eval()
+    own = Whole(given.module, network, task).eval()
     outputs, shapes = ("scores", answer), tuple(given.free.values())
     return Graph(whole, tuple(given.free), outputs, shapes, given.sample, own, about)
 
@@ -117,7 +117,7 @@ class GoesOn(Protocol):
         ...
 
 
-class _Whole(nn.Module):
+class Whole(nn.Module):
     """Inputs -> rows or images -> scores and answers."""
 
     def __init__(self, before: nn.Module, network: nn.Module, task: Task) -> None:

@@ -51,8 +51,8 @@ def measure_onnx(path: Path) -> dict[str, Found]:
         one.name: math.prod(one.dims)
         for one in model.graph.initializer
         if one.name.startswith(_NETWORK)
-        and one.data_type == onnx.TensorProto.FLOAT
-        and not one.name.endswith(_STATISTICS)
+        and one.data_type in (onnx.TensorProto.FLOAT, onnx.TensorProto.INT8, onnx.TensorProto.INT32)
+        and not one.name.endswith((*_STATISTICS, "_scale", "_zero_point"))
     }
     took = microseconds({"whole": (lambda _: session.run(None, given), torch.zeros(1))}, _ROUNDS)
     return {

@@ -30,6 +30,9 @@ _CALLS = {
         "texts [n], empty for missing; run it with onnxruntime."
     ),
     "model.onnx": "numbers and codes, see `preprocessing.json`: run it with onnxruntime.",
+    "model-int8.onnx": (
+        "the same in whole numbers of 8 bits; `int8.json` has its scores beside those before."
+    ),
     "model.pt2": "the same inputs as `model.onnx`; `torch.export.load('model.pt2').module()`.",
 }
 

@@ -35,7 +35,7 @@ def onnx_files(trained: Trained) -> dict[str, bytes]:
     """
     runtime = load_runtime()
     graph = make_graph(trained)
-    blob = _converted(graph)
+    blob = converted(graph)
     _check(runtime, graph, blob)
     return {**_raw(runtime, graph, blob, describe(trained)), FILE: blob}
 
@@ -72,7 +72,8 @@ def load_runtime() -> ModuleType:
     return onnxruntime
 
 
-def _converted(graph: Graph) -> bytes:
+def converted(graph: Graph) -> bytes:
+    """A graph as ONNX, not yet compared with anything."""
     with _quiet():
         try:
             program = torch.onnx.export(

@@ -32,6 +32,12 @@ def export(
         typer.Option(metavar="TEXT", help="Another network of the run's trade-off curve."),
     ] = None,
     force: Annotated[bool, switch("--force", "Replace files that are there already.")] = False,
+    quantize: Annotated[
+        str | None,
+        typer.Option(
+            metavar="int8", help="With onnx: also in int8, with its scores on the test rows."
+        ),
+    ] = None,
     trust: Trust = None,
     as_json: Annotated[bool, switch("--json", "One JSON object.")] = False,
 ) -> None:
@@ -46,7 +52,7 @@ def export(
         )
 
         named = trusted(run, trust)
-        files = [str(path) for path in write(run, to, out, force, network, named)]
+        files = [str(path) for path in write(run, to, out, force, network, named, quantize)]
         if as_json:
             typer.echo(json.dumps({"run": str(run), "to": to, "files": files}))
         else:
