@@ -77,6 +77,7 @@ class JoinedRanks:
         self._device = device
         self._task = task
         self._patience = patience
+        self._met: tuple[TorchWorkers, Store, Watch] | None = None
 
     def __enter__(self) -> Workers:
         """Send them the task; complains about a process of another version."""
@@ -96,6 +97,7 @@ class JoinedRanks:
         watch(False)
         ranks = _join(self._launch, store, meeting, kind, self._patience, watch)
         ranks.send(f"{self._patience} {self._threads} ".encode() + task)
+        self._met = ranks, _dist.PrefixStore(meeting, store), watch
         return ranks
 
     def __exit__(
@@ -104,7 +106,23 @@ class JoinedRanks:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """They go back to waiting; torchrun ends them where this process fails."""
+        """They go back to waiting; torchrun ends them where this process fails.
+
+        Whoever leaves a group breaks its connections at once, so the first to end waits for all.
+        """
+        if self._met is None or error is not None:
+            return
+        _, store, watch = self._met
+        until = time.monotonic() + self._patience
+        while not store.check([_done(rank) for rank in range(1, self._launch.size)]):
+            watch(False)
+            if time.monotonic() > until:
+                raise WorkersError(
+                    "a process of the search has not ended its part within "
+                    f"{self._patience:.0f} seconds of the first one"
+                )
+            time.sleep(_LOOK)
+        self._met = None
 
 
 def check_shares(launch: Launch, workers: int) -> None:
@@ -160,6 +178,8 @@ class _Helper:
         self._name = uuid.uuid4().hex
         self._store: Store = None
         self._meeting = ""
+        self._ranks: TorchWorkers | None = None
+        """Kept until the first process calls again: until then others may still read."""
 
     def work(self) -> None:
         """Do task after task, until all is over."""
@@ -170,12 +190,14 @@ class _Helper:
                 time.sleep(_LOOK)
                 continue
             self._meeting = said
-            kind = _dist.PrefixStore(said, self._store).get(_KIND).decode()
-            ranks = _join(self._launch, self._store, said, kind, PATIENCE)
-            patience, threads, task = ranks.received().split(b" ", 2)
-            ranks.patience = float(patience)
+            meeting = _dist.PrefixStore(said, self._store)
+            kind = meeting.get(_KIND).decode()
+            self._ranks = _join(self._launch, self._store, said, kind, PATIENCE)
+            patience, threads, task = self._ranks.received().split(b" ", 2)
+            self._ranks.patience = float(patience)
             torch.set_num_threads(int(threads))
-            unpickled(task)(ranks)
+            unpickled(task)(self._ranks)
+            meeting.set(_done(self._launch.rank), "")
         self._store.set(_gone(self._name), "")
 
     def first_knows(self, error: BaseException) -> bool:
@@ -235,6 +257,10 @@ def _leave(launch: Launch, patience: float) -> None:
             if time.monotonic() >= until:
                 return
             time.sleep(_LOOK)
+
+
+def _done(rank: int) -> str:
+    return f"done{rank}"
 
 
 def _place(rank: int) -> str:

@@ -253,6 +253,7 @@ def _begin(said: Connection) -> None:
     """Make ready in a process that has just started: it must not outlive who started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.environ.pop("TORCHELASTIC_RUN_ID", None)  # torchrun has started the parent, and not this one
     _SAID.append(said)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -32,6 +32,9 @@ _MEETING = 120.0
 _LOOK = 0.5
 """Seconds between looks at whether the other processes are alive and nobody has pressed Ctrl-C."""
 
+_PIECE = 1 << 26
+"""Bytes of a message that travel at a time: data may be larger than what a socket takes at once."""
+
 _SOON = 0.02
 """Seconds between looks at who has come, at the beginning."""
 
@@ -153,12 +156,15 @@ class TorchWorkers:
     def send(self, message: bytes) -> None:
         """Rank 0 gives the others a message; they wait for it in `received`."""
         self.broadcast(len(message))
-        self._broadcast(torch.frombuffer(bytearray(message), dtype=torch.uint8))
+        for start in range(0, len(message), _PIECE):
+            piece = bytearray(message[start : start + _PIECE])
+            self._broadcast(torch.frombuffer(piece, dtype=torch.uint8))
 
     def received(self) -> bytes:
         """The message that rank 0 sends."""
         message = torch.empty(int(self.broadcast(0)), dtype=torch.uint8)
-        self._broadcast(message)
+        for piece in message.split(_PIECE):
+            self._broadcast(piece)
         return message.numpy().tobytes()
 
     def _broadcast(self, numbers: Tensor) -> None:
