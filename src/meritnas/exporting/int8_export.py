@@ -18,6 +18,7 @@ from torch import nn
 
 from meritnas.data.bundle import Part
 from meritnas.data.task import Task
+from meritnas.devices.placement import on_cpu
 from meritnas.errors import UsageError
 from meritnas.exporting.graph import GoesOn, Graph, Whole, make_graph
 from meritnas.exporting.onnx_export import converted, load_runtime, session_of
@@ -112,7 +113,7 @@ class _Before(nn.Module):
 
 def _pieces(part: Part, most: int) -> Iterator[np.ndarray]:
     for start in range(0, min(most, len(part)), _AT_ONCE):
-        yield part.inputs[start : min(start + _AT_ONCE, most)].cpu().numpy()
+        yield on_cpu(part.inputs[start : min(start + _AT_ONCE, most)]).numpy()
 
 
 def _quantised(plain: bytes, train: Part) -> bytes:
@@ -169,7 +170,7 @@ def _check(runtime: ModuleType, graph: Graph, blob: bytes) -> None:
 def _scores(runtime: ModuleType, blob: bytes, task: Task, part: Part) -> dict[str, float]:
     session = session_of(runtime, blob)
     found = [session.run(["scores"], {"rows": rows})[0] for rows in _pieces(part, len(part))]
-    return score(task, torch.from_numpy(np.concatenate(found)), part.target.cpu())
+    return score(task, torch.from_numpy(np.concatenate(found)), on_cpu(part.target))
 
 
 @contextmanager
