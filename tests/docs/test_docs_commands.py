@@ -88,7 +88,7 @@ def prepare(folder: Path, page: Path) -> None:
 
 def shortened(words: list[str]) -> list[str]:
     """The same command with short trainings of small networks."""
-    if words[1] not in ("search", "retrain", "compare") or FULL:
+    if words[1] not in ("search", "retrain", "compare", "latency") or FULL:
         return words
     known = flags_of(click_command(words[1], find_chosen(words)))
     space, data = find_chosen(words).space, words[2]

@@ -17,6 +17,7 @@ from meritnas.cli.commands.columns import make_columns
 from meritnas.cli.commands.compare import make_compare
 from meritnas.cli.commands.explain import explain
 from meritnas.cli.commands.export import export
+from meritnas.cli.commands.latency import make_latency
 from meritnas.cli.commands.list import make_list
 from meritnas.cli.commands.predict import predict
 from meritnas.cli.commands.report import report
@@ -34,7 +35,7 @@ from meritnas.errors import MeritNASError
 from meritnas.version import __version__
 from meritnas.workers.launch import launched
 
-_WITH_SETTINGS = ("search", "retrain", "compare")
+_WITH_SETTINGS = ("search", "retrain", "compare", "latency")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -112,6 +113,7 @@ def make_app(chosen: Chosen | None = None, begun: float | None = None) -> typer.
     app.command()(serve)
     app.command()(report)
     app.command()(show)
+    app.command()(make_latency(named, owned))
     app.add_typer(make_list(), name="list")
     return app
 

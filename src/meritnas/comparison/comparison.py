@@ -178,7 +178,7 @@ def compare_requests(
 
 def _by_itself(options: RunOptions) -> RunOptions:
     """A run that others do does all by itself; who does it is no part of what a comparison is."""
-    return RunOptions(options.device, options.threads)
+    return RunOptions(options.device, options.threads, latency_table=options.latency_table)
 
 
 def _kept_run(options: RunOptions) -> dict[str, Any]:

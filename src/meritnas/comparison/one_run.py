@@ -58,7 +58,9 @@ class ByArguments:
     def by(self, threads: int) -> ByArguments:
         """The same for a worker."""
         run = self.same.get("run") or RunOptions()
-        return ByArguments({**self.same, "run": RunOptions(run.device, threads)})
+        return ByArguments(
+            {**self.same, "run": RunOptions(run.device, threads, latency_table=run.latency_table)}
+        )
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,9 @@ class ByRequest:
 
     def by(self, threads: int) -> ByRequest:
         """The same for a worker."""
-        device = self.request.run.device
-        return ByRequest(replace(self.request, run=RunOptions(device, threads)))
+        own = self.request.run
+        run = RunOptions(own.device, threads, latency_table=own.latency_table)
+        return ByRequest(replace(self.request, run=run))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from meritnas.cost.terms import CostTerms, Limit
 from meritnas.devices.placement import seed_other_devices
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.drawing import Drawing
+from meritnas.families.latency import Device
 from meritnas.settings.limits import Limits
 from meritnas.settings.spec import SpaceSpec
 from meritnas.space.architecture import Architecture
@@ -206,7 +207,7 @@ class Family(ABC):
         """How long networks take, where that was measured."""
         return None
 
-    def timed(self, device: str = "cpu") -> Self:
+    def timed(self, device: Device = "cpu") -> Self:
         """The same family with a latency for every network, measured here and now."""
         del device
         raise SpaceError(f"no cost 'latency' here; there are {', '.join(self.costs)}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import operator
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -16,13 +17,16 @@ from meritnas.devices.placement import placed, waiting_for
 
 Key = TypeVar("Key", bound=Hashable)
 
-_ROUNDS = 9
+Parts: TypeAlias = Mapping[Key, tuple[nn.Module, Tensor | tuple[Tensor, ...]]]
+"""Parts of networks, each with what it reads."""
+
+ROUNDS = 9
 _CALLS = 8
 
 
 def microseconds(
     timed: Mapping[Key, tuple[Callable[..., Any], Tensor | tuple[Tensor, ...]]],
-    rounds: int = _ROUNDS,
+    rounds: int = ROUNDS,
 ) -> dict[Key, int]:
     """How long each module takes for what it reads: whole microseconds, the median of some rounds.
 
@@ -45,12 +49,27 @@ def microseconds(
     return {key: max(1, round(1e6 * float(np.median(times)))) for key, times in found.items()}
 
 
-def microseconds_on(
-    parts: Mapping[Key, tuple[nn.Module, Tensor | tuple[Tensor, ...]]],
-    device: str,
-    rounds: int = _ROUNDS,
-) -> dict[Key, int]:
+class Clock(ABC):
+    """Who says how long parts of networks take, where they are not timed here and now."""
+
+    @abstractmethod
+    def times(self, parts: Parts[Key], rounds: int) -> dict[Key, int]:
+        """Whole microseconds of each part.
+
+        Args:
+            parts: as they are once trained.
+            rounds: how often they would be timed here.
+        """
+
+
+Device: TypeAlias = str | Clock
+"""A device of this machine, or who knows the times of another one."""
+
+
+def microseconds_on(parts: Parts[Key], device: Device, rounds: int = ROUNDS) -> dict[Key, int]:
     """How long parts of networks take on a device, as they are once trained."""
+    if isinstance(device, Clock):
+        return device.times({key: (part.eval(), row) for key, (part, row) in parts.items()}, rounds)
     moved = {}
     for key, (part, given) in parts.items():
         inputs = (given,) if isinstance(given, Tensor) else given

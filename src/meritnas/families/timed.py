@@ -11,6 +11,7 @@ import numpy as np
 
 from meritnas.cost.terms import CostTerms
 from meritnas.families.family import Family
+from meritnas.families.latency import Device
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class TimedFamily(Family):
         return tuple(dict.fromkeys((*self.costs, *self.maxima, "latency")))
 
     @abstractmethod
-    def timed(self, device: str = "cpu") -> Self:
+    def timed(self, device: Device = "cpu") -> Self:
         """The same family with a latency for every network, measured here and now."""
 
     def with_latency(self, latency: CostTerms) -> Self:

@@ -15,6 +15,7 @@ from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError
 from meritnas.families.drawing import Drawing
 from meritnas.families.family import Absence, Family, Running
+from meritnas.families.latency import Device
 from meritnas.settings.spec import SpaceSpec
 from meritnas.space.architecture import Architecture
 from meritnas.space.space import Space
@@ -146,7 +147,7 @@ class WithPlain(Family):
         """The own."""
         return self.own.latency
 
-    def timed(self, device: str = "cpu") -> WithPlain:
+    def timed(self, device: Device = "cpu") -> WithPlain:
         """With a latency for every network, of either."""
         return replace(self, own=self.own.timed(device), other=self.other.timed(device))
 

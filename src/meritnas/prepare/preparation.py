@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from meritnas.data.bundle import Bundle, Outline
+from meritnas.data.files.plain_file import given_path
 from meritnas.data.kind import DataKind, Source
 from meritnas.data.kinds import load_again
 from meritnas.errors import DataError, StoreError, UsageError
 from meritnas.families.family import Family
 from meritnas.families.latency import terms_from_json, terms_to_json
+from meritnas.families.part_times import KnownTimes
 from meritnas.prepare.config import kind_of_run
 from meritnas.prepare.encoding import Encoding, choose_encoding, encode
 from meritnas.prepare.family import check_identity, make_family
@@ -74,7 +76,8 @@ def prepare(
     _check_limits(settings, kind, family)
     if "latency" in settings.limits:
         check_weights(family.largest(), "the largest network to be timed")
-        family = family.timed(settings.device)
+        table = settings.latency_table
+        family = family.timed(settings.device if table is None else KnownTimes(given_path(table)))
     return Preparation(
         kind,
         source.name,

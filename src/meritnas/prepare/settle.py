@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -70,7 +71,16 @@ def settle(request: Request, kind: DataKind, facts: Facts) -> SearchSettings:
         threads=_threads(request, preset),
         pareto=request.pareto,
         workers=request.workers,
+        latency_table=_table(request, limits),
     )
+
+
+def _table(request: Request, limits: Mapping[str, int]) -> str | None:
+    """The table of times; complains about one that nothing would be done with."""
+    table = request.run.latency_table
+    if table is not None and "latency" not in limits:
+        raise UsageError("latency_table is for a limit on latency; give max_latency_ms, too")
+    return table
 
 
 def usual_epochs(settings: SearchSettings, facts: Facts) -> tuple[int, int]:

@@ -68,6 +68,7 @@ def _all_flags(settings: SearchSettings) -> Iterator[Flag]:
     yield "workers", "workers", settings.workers, 1
     yield "trials", "trials", settings.trials, 0
     yield "device", "device", settings.device, "cpu"
+    yield "latency_table", "latency-table", settings.latency_table, None
     again = {"retrain_epochs": "retrain-epochs", "retrain_seeds": "retrain-seeds"}
     for name, flag in {**again, "candidates": "candidates", "finalists": "finalists"}.items():
         yield name, flag, getattr(settings, name), None

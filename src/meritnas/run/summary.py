@@ -85,6 +85,7 @@ def _summary(
         "costs": family.all_costs(chosen, settings.limits),
         "limits": dict(settings.limits),
         **_measured_latency(job, chosen),
+        **({"latency_table": settings.latency_table} if settings.latency_table else {}),
         "feasible_share": ground.feasible.share(),
         "feasible_count": ground.feasible.count(),
         "space_count": ground.feasible.space.count(),

@@ -39,6 +39,7 @@ class RunOptions:
         jobs: Trainings at a time once the search has ended, in a process each.
         ray: Have them done by Ray, at this address; local for a cluster of this machine.
         executor: any executor of `concurrent.futures` that does them.
+        latency_table: Times of parts for --max-latency-ms, made by meritnas latency.
     """
 
     device: str = "cpu"
@@ -50,6 +51,9 @@ class RunOptions:
     )
     ray: str | None = field(default=None, repr=False, metadata=shown(metavar="ADDRESS"))
     executor: Executor | None = field(default=None, repr=False, metadata=shown(hidden=True))
+    latency_table: str | None = field(
+        default=None, metadata=shown(metavar="FILE", usual="timed on this machine")
+    )
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -43,6 +43,7 @@ class SearchSettings:
         device: where tensors live.
         threads: CPU threads; part of what makes a run repeatable.
         pareto: whether networks for a ladder of smaller limits are found as well.
+        latency_table: a file with times of parts of networks; None to time them here.
         workers: how many paths and batches a weight step has; part of what decides the result,
             unlike the number of processes that compute them.
     """
@@ -68,6 +69,7 @@ class SearchSettings:
     threads: int = 1
     pareto: bool = False
     workers: int = 1
+    latency_table: str | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -102,6 +104,8 @@ class SearchSettings:
     def to_json(self) -> dict[str, Any]:
         """Plain data that `prepare.config` turns back into equal settings."""
         plain = {name: getattr(self, name) for name in _PLAIN}
+        if self.latency_table is not None:
+            plain["latency_table"] = self.latency_table
         return {
             "space": self.space.to_json(),
             "strategy": self.strategy.to_json(),

@@ -25,7 +25,7 @@ from meritnas.families.built.supernet import BuiltSupernet
 from meritnas.families.built.traced import drawing_of, source_of
 from meritnas.families.drawing import Drawing
 from meritnas.families.family import Absence, Running, keep, seeded
-from meritnas.families.latency import microseconds_on
+from meritnas.families.latency import Device, microseconds_on
 from meritnas.families.live_memory import PEAK_UNIT
 from meritnas.families.own import own_space
 from meritnas.families.stored_size import file_bytes
@@ -211,7 +211,7 @@ class Origin:
             "size": terms(lambda piece: piece.stored, rest, "kB as stored", 1000),
         }
 
-    def timed(self, device: str) -> CostTerms:
+    def timed(self, device: Device) -> CostTerms:
         """Microseconds: every layer of a kind, with such settings and inputs, is timed once."""
         where: dict[Any, tuple[int, ...]] = {}
         for picks, pieces in self.learner.networks():
@@ -295,7 +295,7 @@ class BuiltSpace(TimedFamily):
         """How many networks were built to find the costs out."""
         return self.origin.learner.builds
 
-    def timed(self, device: str = "cpu") -> BuiltSpace:
+    def timed(self, device: Device = "cpu") -> BuiltSpace:
         """The same space with a latency for every network."""
         whole = self.origin.timed(device)
         return self.with_latency(whole.restrict(self._kept))

@@ -27,6 +27,7 @@ from meritnas.families.convnet.timing import timed_terms
 from meritnas.families.drawing import Drawing, Node
 from meritnas.families.family import Running, keep, seeded
 from meritnas.families.image_size import ImageShape, check_image
+from meritnas.families.latency import Device
 from meritnas.families.operations import halved
 from meritnas.families.source import network_source
 from meritnas.families.timed import TimedFamily
@@ -154,7 +155,7 @@ class ConvnetSpace(TimedFamily):
         """One image."""
         return Running(module, (torch.zeros(1, *self.image, device=device),))
 
-    def timed(self, device: str = "cpu") -> ConvnetSpace:
+    def timed(self, device: Device = "cpu") -> ConvnetSpace:
         """With a latency for every network."""
         return self.with_latency(timed_terms(self, device))
 

@@ -15,7 +15,7 @@ from meritnas.families.convnet import blocks
 from meritnas.families.convnet.blocks import BLOCKS
 from meritnas.families.convnet.child import Squeeze, conv_norm
 from meritnas.families.convnet.costs import Side, stage_factors
-from meritnas.families.latency import microseconds_on
+from meritnas.families.latency import Device, microseconds_on
 
 if TYPE_CHECKING:
     from meritnas.families.convnet.family import ConvnetSpace
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ROUNDS = 3
 
 
-def timed_terms(family: ConvnetSpace, device: str) -> CostTerms:
+def timed_terms(family: ConvnetSpace, device: Device) -> CostTerms:
     """Microseconds for one image: convolutions, squeezes, pooling, the linear layer.
 
     There are some thousand shapes, so that each is timed in three rounds only. Scaling images

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.darts.child import EDGES
-from meritnas.families.latency import microseconds_on
+from meritnas.families.latency import Device, microseconds_on
 from meritnas.families.operations import CHILD, NONE, make_operation
 from meritnas.families.stored_size import file_bytes, stored_bytes
 
@@ -63,7 +63,7 @@ def counted_costs(family: DartsSpace) -> dict[str, CostTerms]:
     }
 
 
-def timed_terms(family: DartsSpace, device: str) -> CostTerms:
+def timed_terms(family: DartsSpace, device: Device) -> CostTerms:
     """Microseconds for one image: of operations, and of a network without any.
 
     Args:

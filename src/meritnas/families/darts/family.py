@@ -33,6 +33,7 @@ from meritnas.families.darts.supernet import DartsBody, MixedDartsCell
 from meritnas.families.drawing import Drawing, Node, node_name
 from meritnas.families.family import Running, keep, seeded
 from meritnas.families.image_size import ImageShape, check_image
+from meritnas.families.latency import Device
 from meritnas.families.operations import NONE, SEARCHED, SKELETON, make_operation
 from meritnas.families.source import network_source
 from meritnas.families.timed import TimedFamily
@@ -176,7 +177,7 @@ class DartsSpace(TimedFamily):
         """The memory that is needed at once."""
         return WhenAsked(peak=partial(peak_cost, self))
 
-    def timed(self, device: str = "cpu") -> DartsSpace:
+    def timed(self, device: Device = "cpu") -> DartsSpace:
         """With a latency for every network."""
         return self.with_latency(timed_terms(self, device))
 

@@ -15,7 +15,7 @@ from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.fusion.backbone import measured, stand_ins
 from meritnas.families.fusion.child import CellParts, FusionNetwork, scores
 from meritnas.families.fusion.text import longest_text
-from meritnas.families.latency import microseconds_on
+from meritnas.families.latency import Device, microseconds_on
 from meritnas.families.operations import CHILD
 from meritnas.families.stored_size import stored_bytes, text_file_bytes
 
@@ -67,7 +67,7 @@ def _stored(family: FusionSpace, bare: FusionNetwork, made: Mapping[str, nn.Modu
     return chain_terms(rest, rows, (None,) * (len(rows) - 1), "kB as stored", 1000)
 
 
-def timed_terms(family: FusionSpace, device: str) -> CostTerms:
+def timed_terms(family: FusionSpace, device: Device) -> CostTerms:
     """Microseconds for one sample: of operations, and of a network without any that reads all.
 
     Args:

@@ -50,6 +50,7 @@ from meritnas.families.fusion.text import (
     decision_names,
     plan_cells,
 )
+from meritnas.families.latency import Device
 from meritnas.families.operations import SEARCHED, SKELETON, Norms
 from meritnas.families.timed import TimedFamily
 from meritnas.space.architecture import Architecture
@@ -236,7 +237,7 @@ class FusionSpace(TimedFamily):
         """Every step costs its operation; all else is the same for all architectures."""
         return {**counted_costs(self), **self.timed_costs}
 
-    def timed(self, device: str = "cpu") -> FusionSpace:
+    def timed(self, device: Device = "cpu") -> FusionSpace:
         """With a latency for every network."""
         return self.with_latency(timed_terms(self, device))
 

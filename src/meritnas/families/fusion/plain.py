@@ -32,6 +32,7 @@ from meritnas.families.fusion.plain_child import Answers, Concatenation, FlatRea
 from meritnas.families.fusion.plain_costs import CONCATENATION, LATE, stored_size, timed_terms
 from meritnas.families.fusion.reader import make_backbones
 from meritnas.families.fusion.shown import about_rows, check_source
+from meritnas.families.latency import Device
 from meritnas.families.measured_peak import MeasuredPeak
 from meritnas.families.operations import CHILD
 from meritnas.families.source import network_source
@@ -144,7 +145,7 @@ class PlainFusion(TimedFamily):
             found[cost] = CostTerms(self.space.sizes, constants[cost], factors, unit)
         return {**found, "size": stored_size(self, reader.widths), **self.timed_costs}
 
-    def timed(self, device: str = "cpu") -> PlainFusion:
+    def timed(self, device: Device = "cpu") -> PlainFusion:
         """With a latency for every network."""
         return self.with_latency(timed_terms(self, device))
 

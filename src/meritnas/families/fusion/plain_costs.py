@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from meritnas.cost.terms import CostTerms, Factor
 from meritnas.families.family import seeded
 from meritnas.families.fusion.plain_child import Head
-from meritnas.families.latency import microseconds_on
+from meritnas.families.latency import Device, microseconds_on
 from meritnas.families.stored_size import (
     BYTES_A_WEIGHT,
     entry_bytes,
@@ -65,7 +65,7 @@ def stored_size(family: PlainFusion, widths: Sequence[int]) -> CostTerms:
     return CostTerms(family.space.sizes, rest, (Factor((0, 1), table),), "kB as stored", 1000)
 
 
-def timed_terms(family: PlainFusion, device: str) -> CostTerms:
+def timed_terms(family: PlainFusion, device: Device) -> CostTerms:
     """Microseconds for one sample: of what reads it, and of heads.
 
     Heads are timed at powers of two and the largest width; one between takes what the next does.

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.image_size import ImageShape
-from meritnas.families.latency import microseconds_on
+from meritnas.families.latency import Device, microseconds_on
 from meritnas.families.nasbench201.child import EDGES, STAGES
 from meritnas.families.operations import CHILD, NONE, SKIP, halved, make_operation
 from meritnas.families.stored_size import file_bytes, stored_bytes
@@ -51,7 +51,7 @@ def counted_costs(family: Nasbench201Space) -> dict[str, CostTerms]:
     return {**found, "size": size, **as_in_the_table}
 
 
-def timed_terms(family: Nasbench201Space, device: str) -> CostTerms:
+def timed_terms(family: Nasbench201Space, device: Device) -> CostTerms:
     """Microseconds for one image: of operations, and of a network that skips all.
 
     Args:

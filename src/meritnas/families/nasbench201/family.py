@@ -19,6 +19,7 @@ from meritnas.families.cell_words import short_cell, split_after
 from meritnas.families.drawing import Drawing, Node, node_name
 from meritnas.families.family import Running, keep, seeded
 from meritnas.families.image_size import ImageShape, check_image
+from meritnas.families.latency import Device
 from meritnas.families.nasbench201.child import EDGES, STAGES, CellNetwork, skeleton
 from meritnas.families.nasbench201.costs import counted_costs, timed_terms
 from meritnas.families.nasbench201.peak import peak_cost
@@ -164,7 +165,7 @@ class Nasbench201Space(TimedFamily):
         """The memory that is needed at once."""
         return WhenAsked(peak=partial(peak_cost, self))
 
-    def timed(self, device: str = "cpu") -> Nasbench201Space:
+    def timed(self, device: Device = "cpu") -> Nasbench201Space:
         """With a latency for every cell."""
         return self.with_latency(timed_terms(self, device))
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from meritnas.cost.terms import CostTerms, Factor
-from meritnas.families.latency import microseconds_on
+from meritnas.families.latency import Device, microseconds_on
 from meritnas.families.recurrent.cell import ACTIVATIONS, NONE, Edge
 from meritnas.families.recurrent.child import RecurrentNetwork, make_map
 from meritnas.families.recurrent.known_cells import KNOWN, WEIGHTS
@@ -69,7 +69,7 @@ def _stored(shapes: Mapping[str, tuple[int, ...]]) -> int:
     return sum(each)
 
 
-def timed_terms(family: RecurrentSpace, device: str) -> CostTerms:
+def timed_terms(family: RecurrentSpace, device: Device) -> CostTerms:
     """Microseconds for one word: of a network without edges, and of an edge by its activation.
 
     Args:

@@ -17,6 +17,7 @@ from meritnas.errors import SpaceError, UsageError
 from meritnas.families.cell_words import short_cell, split_after
 from meritnas.families.drawing import Drawing, Node, node_name
 from meritnas.families.family import Absence, Running, keep, seeded
+from meritnas.families.latency import Device
 from meritnas.families.node_text import NodeText
 from meritnas.families.recurrent.cell import ACTIVATIONS, NONE, edges_of
 from meritnas.families.recurrent.child import RecurrentNetwork
@@ -162,7 +163,7 @@ class RecurrentSpace(TimedFamily):
         """Words and output cost the same always, an update and the edges of a cell their maps."""
         return {**counted_costs(self), **self.timed_costs}
 
-    def timed(self, device: str = "cpu") -> RecurrentSpace:
+    def timed(self, device: Device = "cpu") -> RecurrentSpace:
         """With a latency for every network."""
         return self.with_latency(timed_terms(self, device))
 

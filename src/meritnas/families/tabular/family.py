@@ -16,10 +16,10 @@ from torch import nn
 from meritnas.cost.maximum import Maximum, WhenAsked
 from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.data.columns.inputs import TableInputs, as_table_inputs
-from meritnas.devices.placement import placed, zeros_on
+from meritnas.devices.placement import placed
 from meritnas.errors import SpaceError
 from meritnas.families.family import Absence, Running, keep, seeded
-from meritnas.families.latency import microseconds
+from meritnas.families.latency import ROUNDS, Clock, Device, microseconds
 from meritnas.families.source import network_source
 from meritnas.families.stored_size import BYTES_A_WEIGHT, header_bytes
 from meritnas.families.tabular.child import EmbeddingNetwork, LayerNetwork, layer_parts
@@ -126,7 +126,7 @@ class TabularSpace(TimedFamily):
                 return (one,)
         return ()
 
-    def timed(self, device: str = "cpu") -> TabularSpace:
+    def timed(self, device: Device = "cpu") -> TabularSpace:
         """The same space with a latency for every network, measured here and now.
 
         Every shape that a layer can have is timed once, for one row; a network's latency is the
@@ -140,12 +140,17 @@ class TabularSpace(TimedFamily):
         }
         modules |= {(width,): nn.Linear(width, self.outputs) for width in self.widths[-1]}
         # The layer's first number is what comes in; a network without embeddings has no () part.
-        rows = {shape: zeros_on(device, 1, shape[0]) for shape in modules}
+        rows = {shape: torch.zeros(1, shape[0]) for shape in modules}
         if self.inputs.cardinalities:
             modules[()] = embed_table(self.inputs)
             columns = self.inputs.numbers + len(self.inputs.cardinalities)
-            rows[()] = zeros_on(device, 1, columns)
-        spent = microseconds({key: (placed(m, device), rows[key]) for key, m in modules.items()})
+            rows[()] = torch.zeros(1, columns)
+        parts = {key: (module, rows[key]) for key, module in modules.items()}
+        if isinstance(device, Clock):
+            spent = device.times(parts, ROUNDS)
+        else:
+            moved = {k: (placed(m, device), placed(row, device)) for k, (m, row) in parts.items()}
+            spent = microseconds(moved)
         single = [np.zeros(len(widths), dtype=np.int64) for widths in self.widths]
         single[0] += np.array([spent[self.inputs.width, b] for b in self.widths[0]])
         single[-1] += np.array([spent[a,] for a in self.widths[-1]])

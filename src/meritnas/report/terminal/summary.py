@@ -78,7 +78,10 @@ def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
             rows.append((label, f"{amount} of at most {limit} ({used})"))
             if name == "latency":
                 measured = amount_text(name, summary["measured_latency"])
-                rows.append(("", f"by its layers; {measured} measured of the whole network"))
+                table = summary.get("latency_table")
+                by = "its layers" if table is None else f"the times in {table}"
+                here = "" if table is None else " here"
+                rows.append(("", f"by {by}; {measured} measured{here} of the whole network"))
         elif name == "params":
             rows.append((label, f"{count_text(cost)} (no limit)"))
     return rows
