@@ -47,7 +47,7 @@ from meritnas.data.bundled import BUNDLED, load_bundled
 from meritnas.data.columns.as_numbers import as_numbers
 from meritnas.data.files.table import read_table
 from meritnas.exporting.verify import verify
-from scoreboard import Target, arguments, finish, show
+from scoreboard import Target, arguments, finish, keep, show
 
 GOAL = 1e-5
 BLOCK = """
@@ -324,6 +324,7 @@ def main() -> int:
     for given in args.data:
         with tempfile.TemporaryDirectory() as folder:
             rows += measured(given, args, Path(folder))
+            keep(rows, args)
     tables = [given for given in args.data if is_table(given.rpartition(":")[0] or given)]
     if tables and not args.quick:
         with tempfile.TemporaryDirectory() as folder:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,10 @@ from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.files.table import read_table
 from meritnas.data.modalities.word_counts import counted_words, hashed_words
 from meritnas.errors import DataError
+from meritnas.exporting.alone.program import answer_files
 from meritnas.exporting.alone.table_files import read_table_file
 from meritnas.exporting.alone.table_rows import columns_of, table_inputs
+from meritnas.exporting.alone.tables import Predictor
 from meritnas.exporting.export import export
 from meritnas.prediction.predictor import load_predictor
 
@@ -167,6 +170,12 @@ def test_folders_say_what_predict_says(
         assert len(own.read_bytes()) > 50
 
 
+def test_the_program_knows_all_that_a_tables_encoder_knows(table_run: Path) -> None:
+    """Who adds a kind of column lets `table_rows.py` read it, or refuses the export."""
+    told = load_predictor(table_run).encoder.to_json()
+    assert set(told) == {"numbers", "dates", "categories", "dropped", "decimal"}
+
+
 def test_rows_may_be_frames_dicts_and_lists(table_run: Path, frame: pd.DataFrame) -> None:
     encoder = load_predictor(table_run).encoder
     assert isinstance(encoder, TableEncoder)
@@ -245,7 +254,9 @@ def test_words_are_counted_as_scikit_learn_does() -> None:
     np.testing.assert_allclose(hashed_words(texts, 17), hashed.transform(texts).toarray())
 
 
-def test_the_program_is_a_command(table_run: Path, frame: pd.DataFrame, tmp_path: Path) -> None:
+def test_the_program_is_a_command(
+    table_run: Path, frame: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     export(table_run, "python", tmp_path)
     frame.iloc[:3].to_csv(tmp_path / "new.csv", index=False)
     command = [sys.executable, str(tmp_path / "predict.py"), str(tmp_path / "new.csv")]
@@ -253,11 +264,14 @@ def test_the_program_is_a_command(table_run: Path, frame: pd.DataFrame, tmp_path
     assert done.stdout.startswith("predicted_churn,probability_no,probability_yes\n")
     assert len(done.stdout.splitlines()) == 4
     frame.iloc[:3].drop(columns="city").to_csv(tmp_path / "less.csv", index=False)
-    done = subprocess.run(
-        [*command[:2], str(tmp_path / "less.csv")], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: the table lacks 1 columns it needs: city")
+    program: Any = partial(Predictor, tmp_path)
+    assert answer_files(program, [str(tmp_path / "less.csv")]) == 2
+    assert "error: the table lacks 1 columns it needs: city" in capsys.readouterr().err
+    out = tmp_path / "answers.csv"
+    out.write_text("mine")
+    assert answer_files(program, [str(tmp_path / "new.csv"), "--out", str(out)]) == 2
+    assert answer_files(program, [str(tmp_path / "new.csv"), "--out", str(out), "--force"]) == 0
+    assert out.read_text() == done.stdout
 
 
 def test_units_and_cells_that_are_none_are_read_alike(tmp_path: Path) -> None:
