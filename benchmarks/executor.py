@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -46,10 +46,12 @@ RECIPE = TrainRecipe(batch_size=32)
 
 
 @contextmanager
-def workers(name: str) -> Iterator[Executor | None]:
-    """Who does the runs of a comparison."""
+def workers(name: str, known: LocalProcesses | None) -> Iterator[Executor | None]:
+    """Who does the runs of a comparison: processes that are there, or fresh ones."""
     if name == "one":
         yield None
+    elif name == "two processes" and known is not None:
+        yield known
     elif name == "two processes":
         with LocalProcesses(2) as processes:
             yield processes
@@ -58,13 +60,15 @@ def workers(name: str) -> Iterator[Executor | None]:
             yield ray
 
 
-def compared(name: str, args: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def compared(
+    name: str, args: Any, known: LocalProcesses | None
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """A row of the table of times, and the comparison's own table, without seconds."""
     small = {"space": Tabular(layers=2, widths=(4, 8)), "retraining": Retraining(epochs=2, seeds=1)}
     asked: dict[str, Any] = {"max_params": 4000, "epochs": args.epochs}
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
-        with workers(name) as executor:
+        with workers(name, known) as executor:
             found = meritnas.compare(
                 args.data,
                 args.target,
@@ -81,7 +85,7 @@ def compared(name: str, args: Any) -> tuple[dict[str, Any], list[dict[str, Any]]
     return row, [{str(key): repr(value) for key, value in each.items()} for each in table]
 
 
-def comparisons(args: Any) -> tuple[list[dict[str, Any]], bool]:
+def comparisons(args: Any, known: LocalProcesses | None) -> tuple[list[dict[str, Any]], bool]:
     """All ways to compare, and whether they came to the same."""
     names = ["one", "two processes"]
     if importlib.util.find_spec("ray") is None:
@@ -90,7 +94,7 @@ def comparisons(args: Any) -> tuple[list[dict[str, Any]], bool]:
         names.append("Ray, two workers")
     rows, tables = [], []
     for name in names:
-        row, table = compared(name, args)
+        row, table = compared(name, args, known)
         rows.append(row)
         tables.append(table)
     for row in rows:
@@ -145,29 +149,28 @@ def trained(
     return time.perf_counter() - begun, used
 
 
-def races(args: Any) -> list[dict[str, Any]]:
+def races(args: Any, processes: LocalProcesses) -> list[dict[str, Any]]:
     """Ways to train two networks for images."""
     found, texts = image_ground(args.quick, args.images)
     ground, epochs = Material(found), 1 if args.quick else args.epochs_of_images
     spent: dict[str, list[float]] = {}
     by_cpu: list[float] = []
-    with ExitStack() as stack:
-        begun = time.perf_counter()
-        two = Hired(stack.enter_context(LocalProcesses(2)), 1)
-        all_do(two, EpochTime(texts[0], 0.0, RECIPE, 0.0, 1), ground)
-        starting = time.perf_counter() - begun
-        ways: dict[str, tuple[Crew, int]] = {
-            "one, 1 thread": (Alone(), 1),
-            "one, 2 threads": (Alone(), 2),
-            "two processes, 1 thread each": (two, 1),
-        }
-        for _ in range(1 if args.quick else args.turns):
-            used = {}
-            for name, (crew, threads) in ways.items():
-                took, used[name] = trained(crew, ground, texts, epochs, threads)
-                spent.setdefault(name, []).append(took)
-            longer = max(used["two processes, 1 thread each"])
-            by_cpu.append(sum(used["one, 1 thread"]) / longer)
+    begun = time.perf_counter()
+    two = Hired(processes, 1)
+    all_do(two, EpochTime(texts[0], 0.0, RECIPE, 0.0, 1), ground)
+    starting = time.perf_counter() - begun
+    ways: dict[str, tuple[Crew, int]] = {
+        "one, 1 thread": (Alone(), 1),
+        "one, 2 threads": (Alone(), 2),
+        "two processes, 1 thread each": (two, 1),
+    }
+    for _ in range(1 if args.quick else args.turns):
+        used = {}
+        for name, (crew, threads) in ways.items():
+            took, used[name] = trained(crew, ground, texts, epochs, threads)
+            spent.setdefault(name, []).append(took)
+        longer = max(used["two processes, 1 thread each"])
+        by_cpu.append(sum(used["one, 1 thread"]) / longer)
     first = spent["one, 1 thread"]
     rows: list[dict[str, Any]] = [
         {
@@ -195,8 +198,9 @@ def main() -> int:
     args = parser.parse_args()
     if args.quick:
         args.strategies, args.seeds = "random,tabnas", 1
-    rows, same = comparisons(args)
-    rows += races(args)
+    with LocalProcesses(2) as processes:
+        rows, same = comparisons(args, processes if args.quick else None)
+        rows += races(args, processes)
     show("One after the other, and two at a time", rows)
     by = {row["by"]: row["seconds"] for row in rows if "images" in row["work"]}
     best = min(by["one, 1 thread"], by["one, 2 threads"])

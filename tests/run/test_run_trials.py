@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,8 @@ def test_candidates_are_tried_and_all_are_judged_by_that(tmp_path: Path) -> None
 def test_several_at_a_time_come_to_the_same(tmp_path: Path) -> None:
     asked = {name: value for name, value in QUICK.items() if name != "threads"}
     alone = search("wine", out=tmp_path / "alone", threads=1, **asked)
-    two = search("wine", out=tmp_path / "two", threads=1, jobs=2, **asked)
+    with ThreadPoolExecutor(2) as pool:
+        two = search("wine", out=tmp_path / "two", threads=1, executor=pool, **asked)
     for name in ("trials", "architecture"):
         found = [kept(result.run, name) for result in (alone, two)]
         for each in found:
