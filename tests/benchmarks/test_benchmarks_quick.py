@@ -25,6 +25,7 @@ ARGUMENTS = {
     ],
     "tabnas_toy": ["--steps", "40"],
     "feasible": [],
+    "large_tables": [],
     "manas_regret": ["--figure", "regret.png"],
     "manas_images": ["digits"],
     "manas_memory": [],

@@ -70,6 +70,11 @@ def prepare(folder: Path, page: Path) -> None:
     )
     sales.to_csv(folder / "sales.csv", index=False)
     sales.drop(columns="churn").to_csv(folder / "new.csv", index=False)
+    (folder / "clicks").mkdir()
+    clicks = sales.rename(columns={"churn": "label"})
+    for part in range(2):
+        clicks[part * 40 :][:40].to_parquet(folder / "clicks" / f"part-{part}.parquet")
+    clicks.to_parquet(folder / "new.parquet")
     for place in ("photos/cat", "photos/dog", "new-pictures"):
         (folder / place).mkdir(parents=True)
         for k in range(12):
