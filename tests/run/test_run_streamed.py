@@ -39,7 +39,7 @@ def sales(tmp_path: Path) -> Path:
 
 
 def search(path: Path, out: str, stream: bool, **more: Any) -> mn.SearchResult:
-    reading = mn.TableReading(stream=stream)
+    reading = mn.TableReading(stream=stream, yardstick=False)
     return mn.search(path, "y", reading=reading, out=path.parent / out, **{**SETTINGS, **more})
 
 
@@ -86,6 +86,6 @@ def test_many_windows_are_read_anew_in_every_epoch(
 def test_time_is_kept_where_reading_takes_time(sales: Path) -> None:
     settings = {**SETTINGS, "epochs": None, "minutes": 0.05}
     settings["retraining"] = mn.Retraining(seeds=1, finalists=1, dropout=0.0)
-    reading = mn.TableReading(stream=True, scaling="standard")
+    reading = mn.TableReading(stream=True, scaling="standard", yardstick=False)
     found = mn.search(sales, "y", reading=reading, out=sales.parent / "timed", **settings)
     assert found.summary["seconds"] < 0.05 * 60 * 3
