@@ -13,7 +13,7 @@ from meritnas.data.tables.bundle import encode_table, outline_table
 from meritnas.data.tables.kind import TABLES
 from meritnas.data.tables.plan import plan_table
 from meritnas.data.tables.reading import TableReading
-from meritnas.data.tables.source import load_source
+from meritnas.data.tables.source import Source, load_source
 from meritnas.errors import DataError, UsageError
 
 
@@ -158,6 +158,16 @@ def test_identifiers_are_named() -> None:
     assert ["customer_id" in found[0], "number" in found[1], len(found)] == [True, True, 2]
     assert "--drop customer_id" in found[0]
     assert not remarks(frame, drop=("customer_id", "number"))
+
+
+def test_columns_may_be_called_by_numbers() -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(80, 2))).assign(y=[1, 2] * 40)
+    frame[0] = np.arange(80)
+    source = Source("array", frame, "y", "", None)  # as estimators make one
+    outline = outline_table(source, 0)
+    encoder = encode_table(source, outline).encoder
+    (found,) = TABLES.remarks(source, outline, encoder, TableReading())
+    assert "column '0' has another whole number in every row" in found
 
 
 def test_likely_leaks_are_named() -> None:

@@ -176,8 +176,8 @@ class NASClassifier(ClassifierMixin, _NAS):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable label of each row, [n]; of two by the threshold, if one was chosen."""
-        codes = self._task.labels(self._outputs(X))  # complains first if this is not fitted
-        return np.asarray(self.classes_[codes.astype(np.int64)])
+        outputs = self._outputs(X)  # complains first if this is not fitted
+        return np.asarray(self.classes_[self._task.labels(outputs).astype(np.int64)])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -9,6 +9,7 @@ import pandas as pd
 from pandas.api import types
 
 from meritnas.data.columns.encoder import TableEncoder
+from meritnas.data.columns.names import columns_by_name
 from meritnas.data.hashed_split import HashedSplit
 from meritnas.data.split import Split
 from meritnas.data.tables.reading import TableReading
@@ -46,8 +47,8 @@ def remarks_on(
         reading: What the user decided.
     """
     features = source.frame.drop(columns=source.target)
-    dates = _dates(encoder, reading)
-    ids = [_id_note(c.name) for c in encoder.number_columns if _is_id(c.name, features[c.name])]
+    dates, columns = _dates(encoder, reading), columns_by_name(features)
+    ids = [_id_note(c.name) for c in encoder.number_columns if _is_id(c.name, columns[c.name])]
     return (*dates, *ids, *_leaks(features, encoder, task, split.train, codes))
 
 
