@@ -88,6 +88,10 @@ class Part:
         order = torch.randperm(len(self), generator=torch.Generator().manual_seed(seed))
         return self.rows(order[:count].sort().values)
 
+    def origin(self) -> str:
+        """Nothing is read any more."""
+        return ""
+
     def to(self, device: torch.device | str) -> Part:
         """Returns the part with its tensors on a device."""
         weights = None if self.weights is None else placed(self.weights, device)

@@ -42,6 +42,10 @@ class Rows(Protocol):
         """The first so much of it."""
         ...
 
+    def origin(self) -> str:
+        """A digest, in hex, of what they are read from; empty where they are in memory."""
+        ...
+
     def to(self, device: torch.device | str) -> Rows:
         """The same with tensors on a device."""
         ...

@@ -24,6 +24,9 @@ from meritnas.training.threads import limited_threads
 from meritnas.witness.panel import Panel
 from meritnas.workers.workers import Workers
 
+_DIGITS = 15
+"""Of a digest that are compared: as many as fit into an integer."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -80,11 +83,26 @@ def help_search(
         state: of the first rank's search.
         ranks: this process, and its way to the others.
     """
+    check_same_data(bundle, ranks)
     search = make_search(settings, ground, bundle, plan, 0, ranks)
     search.load_state_dict(state)
     with limited_threads(settings.threads):
         panel = make_panel(search, ground, bundle)
         search_to_its_end(search, Unkept(), _nobody, ground.searched_feasible, panel)
+
+
+def check_same_data(bundle: Bundle[Any], ranks: Workers) -> None:
+    """Complain where each rank reads a table from its path, and one finds another there."""
+    if ranks.size == 1:
+        return
+    own = torch.tensor([int(bundle.train.origin()[:_DIGITS] or "0", 16)])
+    found = [int(one) for one in ranks.gather(own, [1] * ranks.size)]
+    others = [str(rank) for rank, one in enumerate(found) if one != found[0]]
+    if others:
+        raise WorkersError(
+            f"process {' and '.join(others)} of the search finds another table than process 0 "
+            "where the data is; copy the same there"
+        )
 
 
 def _nobody(event: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from meritnas.engine.candidates import JUDGING
 from meritnas.engine.loop import Search
-from meritnas.engine.search_together import help_search, search_to_its_end
+from meritnas.engine.search_together import check_same_data, help_search, search_to_its_end
 from meritnas.engine.start import make_panel
 from meritnas.prepare.settle import usual_epochs
 from meritnas.run.ending import Ending, ending_of, ending_text
@@ -38,6 +38,7 @@ def choose(job: Job, store: RunStore, listen: Listener, running: Search) -> None
     with processes(settings, task) as ranks:
         if ranks.size > 1:
             running.seconds += time.perf_counter() - starting
+        check_same_data(job.bundle, ranks)
         running.join(ranks)
         panel = make_panel(running, ground, job.bundle)
         found = search_to_its_end(running, store, listen, ground.searched_feasible, panel)

@@ -278,6 +278,10 @@ class StreamedRows:
         some = int(np.searchsorted(ends, count)) + 1
         return replace(self, places=self.places[:some], groups=self.groups[:some])
 
+    def origin(self) -> str:
+        """The table's digest as it is now and here, for which it is read once."""
+        return self.reader.table.fingerprint()
+
     def to(self, device: torch.device | str) -> StreamedRows:
         """The same with tensors on a device."""
         return replace(self, sample=self.sample.to(device))
