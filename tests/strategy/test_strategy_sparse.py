@@ -229,7 +229,7 @@ def test_they_find_the_only_map_that_gives_the_target(name: str) -> None:
     probe = edge_probe(net, rows=256, batch=64)
     with torch.no_grad():
         for stream in (probe._train, probe._valid):
-            stream._part.target.copy_(net(stream._part.inputs, one_path(star))[:, 0])
+            stream._rows.target.copy_(net(stream._rows.inputs, one_path(star))[:, 0])
     feasible = edge_set(edge_space((4, 4)))
     samples = {"samples": 4} if name in ("reinforce", "parsec") else {}
     options = {"policy_rate": 0.05, **samples}
