@@ -109,7 +109,9 @@ def test_a_local_search_comes_close_to_the_best_and_keeps_limits(maximum: int | 
         model = random_model(seed)
         best = best_with_pairs(feasible, model, KNOWN)
         assert feasible.space.picks(best) == tuple(fits[model.predict(fits).argmax()].tolist())
-        near = best_with_pairs(feasible, model, KNOWN, most_listed=0)
+        exact = best_with_pairs(feasible, model, KNOWN, most_listed=0)
+        assert exact == best
+        near = best_with_pairs(feasible, model, KNOWN, most_listed=0, most_begun=0)
         assert feasible.admits(near)
         found += near == best
     assert found >= 7
@@ -121,7 +123,7 @@ def test_what_never_occurred_comes_last() -> None:
     for row, effects in zip(known, model.mains, strict=True):
         row[effects.argmax()] = False
     for most in (200_000, 0):
-        picks = feasible_of().space.picks(best_with_pairs(feasible_of(), model, known, most))
+        picks = feasible_of().space.picks(best_with_pairs(feasible_of(), model, known, most, most))
         assert all(known[i][k] for i, k in enumerate(picks))
 
 

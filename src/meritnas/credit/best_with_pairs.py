@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 
 from meritnas.cost.feasible import FeasibleSet
+from meritnas.cost.pair_scores import best_in_pairs
 from meritnas.cost.paths import all_paths
 from meritnas.credit.path_regression import PathRegression
 from meritnas.policy.neighbours import fitting_options
@@ -14,6 +16,9 @@ from meritnas.space.architecture import Architecture
 
 MOST_LISTED = 200_000
 """Of so many architectures each one is looked at."""
+
+MOST_BEGUN = 200_000
+"""So many beginnings of networks are followed."""
 
 _STARTS = 16
 
@@ -23,11 +28,14 @@ def best_with_pairs(
     fitted: PathRegression,
     known: Sequence[np.ndarray],
     most_listed: int = MOST_LISTED,
+    most_begun: int = MOST_BEGUN,
 ) -> Architecture:
     """The feasible architecture that the regression expects most of.
 
     Exactly, by looking at all, where there are at most 200,000; the first one where several are
-    equal. In larger sets the best that was found from 17 starts, the best by main effects and 16
+    equal. In larger sets exactly, too, where few beginnings of networks differ in what matters for
+    their ends: where few pairs have effects, or decisions are few. Otherwise the best that was
+    found from 17 starts, the best by main effects and 16
     drawn by them: all decisions at once move to what is best beside the others as they are,
     and where that does not help, the one whose change helps most. That may not be the best of all.
 
@@ -37,6 +45,7 @@ def best_with_pairs(
         known: for each decision booleans [options]: what occurred in the regression. Anything else
             comes after all that did.
         most_listed: see above.
+        most_begun: beginnings that are kept at a time.
     """
     space = feasible.space
     unknown = -1.0 - 2.0 * _most(fitted)
@@ -45,6 +54,9 @@ def best_with_pairs(
     if feasible.count() <= most_listed:
         paths = all_paths(feasible.diagram)
         return space.architecture(paths[int(np.argmax(model.predict(paths)))])
+    exact = best_in_pairs(feasible.diagram, mains, _tables(model), most_begun)
+    if exact is not None:
+        return space.architecture(exact)
     scale = max(float(np.concatenate(fitted.mains).std()), 1e-12)
     law = feasible.condition([np.maximum(row, -_most(fitted)) / scale for row in mains])
     first = np.array(space.picks(feasible.best(mains)))
@@ -52,6 +64,17 @@ def best_with_pairs(
     ends = [_climbed(feasible, model, start) for start in starts]
     scores = model.predict(np.array(ends))
     return space.architecture(ends[int(np.argmax(scores))])
+
+
+def _tables(model: PathRegression) -> dict[tuple[int, int], np.ndarray]:
+    """Effects of the pairs that have any, by their decisions."""
+    cuts = np.cumsum([0, *map(len, model.mains)])
+    found = {}
+    for i, j in combinations(range(len(model.mains)), 2):
+        table = model.pairs[cuts[i] : cuts[i + 1], cuts[j] : cuts[j + 1]]
+        if table.any():
+            found[i, j] = table
+    return found
 
 
 def _most(fitted: PathRegression) -> float:
