@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -269,6 +270,16 @@ def test_what_cannot_be_traced_is_not_drawn_and_not_written() -> None:
     assert family.drawings(architecture) == ()
     with pytest.raises(MeritNASError, match="use --to onnx or --to torch-export"):
         family.source(architecture)
+
+
+def test_another_process_gets_a_space_with_what_was_found_out() -> None:
+    family = space_of(own_networks.layers, 4, 3).restrict([np.arange(2)] * 5)
+    limited = family.feasible(max_params=100, max_peak_kb=0.2)
+    again = pickle.loads(pickle.dumps(family))
+    assert again == family
+    assert "learner" not in vars(again.origin)
+    assert again.feasible(max_params=100, max_peak_kb=0.2).count() == limited.count() > 0
+    assert "learner" not in vars(again.origin)
 
 
 STATE = {"calls": 0}

@@ -36,6 +36,9 @@ from meritnas.settings.spec import SpaceSpec
 from meritnas.space.architecture import Architecture
 from meritnas.space.space import Space
 
+_AT_HAND = ("whole", "learner")
+"""What is found out anew where it is asked for."""
+
 _KEPT = 4
 _CHECKED = 16
 """Random networks whose weights must be those that the supernet has for them."""
@@ -99,6 +102,10 @@ class Origin:
 
     maker: Maker
     plan: Plan
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process gets: what was found out, and not how."""
+        return {name: value for name, value in vars(self).items() if name not in _AT_HAND}
 
     @cached_property
     def whole(self) -> tuple[nn.Module, SupernetPick]:
