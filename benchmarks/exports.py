@@ -10,7 +10,8 @@ are ones that nobody has seen, whole numbers are written with `.0`, dates get a 
 columns stand in another order and there is one more.
 
 - `predict.py`: the exported folder, in a Python that has neither MeritNAS nor pandas; the largest
-  difference between its numbers and those of `meritnas predict`, and whether the files are equal.
+  difference between its numbers and those of `meritnas predict`, of predicted numbers in their
+  standard deviations where these are above 1, and whether the files are equal.
 - `raw.onnx`: the same for the graph of raw columns, where there is one.
 - `verify`: whether `meritnas verify` counts in every export what the family promises.
 
@@ -166,7 +167,8 @@ def difference(own: Path, other: Path) -> float:
     worst = 0.0
     for name in left:
         if left[name].dtype.kind == "f":
-            worst = max(worst, float((left[name] - right[name]).abs().max()))
+            scale = max(1.0, float(left[name].std()))
+            worst = max(worst, float((left[name] - right[name]).abs().max()) / scale)
         elif not left[name].equals(right[name]):
             worst = float("inf")
     return worst
@@ -213,7 +215,8 @@ def from_graph(run: Path, file: Path | None, folder: Path) -> Iterator[Row]:
             given[one.name] = numbers
     found = session.run(None, given)[1]
     known = pd.read_csv(folder / "own").select_dtypes("float").to_numpy()
-    worst = float(np.abs(np.asarray(found).reshape(known.shape) - known).max())
+    scale = max(1.0, float(known.std()))
+    worst = float(np.abs(np.asarray(found).reshape(known.shape) - known).max()) / scale
     yield {"form": "raw.onnx", "difference": worst, "equal files": ""}
 
 
@@ -283,6 +286,7 @@ def served(given: str, args: Namespace, folder: Path) -> Row:
     own = target or load_bundled(data)[1]
     drawn = frame.drop(columns=own).iloc[: args.requests]
     known = meritnas.load_predictor(run).table(drawn)
+    scale = max(1.0, float(known.select_dtypes("float").to_numpy().std()))
     bodies = [json.dumps([row]) for row in json.loads(drawn.to_json(orient="records"))]
 
     def one(number: int) -> tuple[float, bool]:
@@ -293,7 +297,7 @@ def served(given: str, args: Namespace, folder: Path) -> Row:
         expected = known.iloc[place].to_list()
         found = list(json.loads(body)["predictions"][0].values()) if status == 200 else []
         same = len(found) == len(expected) and all(
-            a == b or (isinstance(a, float) and abs(a - b) < GOAL)
+            a == b or (isinstance(a, float) and abs(a - b) < GOAL * scale)
             for a, b in zip(found, expected, strict=True)
         )
         return took, same
