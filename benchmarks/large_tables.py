@@ -143,7 +143,8 @@ def search(folder: Path, rows: int) -> dict[str, Any]:
     process.kill()
     process.wait()
     killed = time.perf_counter() - begun
-    subprocess.run([*command, "--resume", str(run), "--quiet"], env=one_thread(), check=True)
+    again = [*command, "--resume", str(run), "--quiet"]
+    subprocess.run(again, env=one_thread(), stdout=subprocess.DEVNULL, check=True)
     result = json.loads((run / "result.json").read_text())
     shutil.rmtree(run)
     return {
