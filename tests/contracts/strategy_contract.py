@@ -172,8 +172,8 @@ def updates_touch_no_weight(name: str, options: Options, folder: Path) -> None:
 def every_pass_is_counted(name: str, options: Options, folder: Path) -> None:
     search, _ = new_search(settings_of(name, options))
     probe = search.probe
-    losses, held_out, gradients = probe.losses, probe.held_out_losses, probe.gradients
-    score, loss_under = probe.score, probe.loss_under
+    losses, held_out, gradients = probe.losses, probe.held_out_losses, probe.whole_gradients
+    scores, loss_under = probe.scores, probe.loss_under
     asked = []
 
     def watched_losses(picks: np.ndarray, batch: Any) -> np.ndarray:
@@ -188,19 +188,19 @@ def every_pass_is_counted(name: str, options: Options, folder: Path) -> None:
         asked.append(1)
         return gradients(*arguments)
 
-    def watched_score(*arguments: Any) -> float:
-        asked.append(1)
-        return score(*arguments)
+    def watched_scores(several: Any, batch: Any) -> np.ndarray:
+        asked.append(len(several))
+        return scores(several, batch)
 
     def watched_loss_under(*arguments: Any) -> float:
         asked.append(1)
         return loss_under(*arguments)
 
     probe.loss_under = watched_loss_under  # type: ignore[method-assign]
-    probe.gradients = watched_gradients  # type: ignore[method-assign]
+    probe.whole_gradients = watched_gradients  # type: ignore[method-assign]
     probe.losses = watched_losses  # type: ignore[method-assign]
     probe.held_out_losses = watched_held_out  # type: ignore[method-assign]
-    probe.score = watched_score  # type: ignore[method-assign]
+    probe.scores = watched_scores  # type: ignore[method-assign]
     run(search, folder)
     assert sum(asked) > 0
     assert probe.passes == search.plan.weight_steps + sum(asked)
