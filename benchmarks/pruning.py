@@ -165,6 +165,7 @@ def rows_of(bundle: Bundle[Any], seed: int, epochs: int, shares: int) -> list[di
                 pruned = theirs(module, bundle, limit)
             choosing = time.perf_counter() - begin
             begin = time.perf_counter()
+            pruned.train()  # a copy of what was judged is in evaluation mode
             train_child(pruned, bundle.train, bundle.valid, loss, RECIPE, epochs, seed)
             found: dict[str, Any] = {"seed": seed, "share": share, "method": method, "limit": limit}
             found |= {"weights": weights(pruned), "accuracy": accuracy(pruned, whole(bundle.test))}
