@@ -34,7 +34,7 @@ lint: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[data,dev,docs,explain,onnx,tensorboard]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[data,dev,docs,explain,onnx,serve,tensorboard]"
 	touch $(READY)
 
 clean:

@@ -92,7 +92,7 @@ def test_what_differs_is_not_written(
             graph.module.get_parameter("network.output.bias").add_(0.001)
         return table_model.read_bytes()
 
-    monkeypatch.setattr(onnx_export, "_converted", converted)
+    monkeypatch.setattr(onnx_export, "converted", converted)
     with pytest.raises(UsageError, match=r"its scores differ by up to 0.001.*nothing was written"):
         export(table_run, "onnx", tmp_path / "new")
     assert not (tmp_path / "new").exists()
