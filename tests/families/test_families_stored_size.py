@@ -9,10 +9,17 @@ import pytest
 from safetensors.torch import save_file
 from torch import nn
 
-from meritnas import darts_space, fusion_space, nasbench201_space, recurrent_space
+from meritnas import (
+    darts_space,
+    fusion_space,
+    nasbench201_space,
+    recurrent_space,
+    tabular_space,
+)
 from meritnas.families.convnet.family import convnet_space
 from meritnas.families.family import Family
 from meritnas.families.fusion.plain import plain_fusion
+from meritnas.store.weights_file import weights_bytes
 
 VIEWS = {"image": [(2, 8, 8)], "a long name \u00e4 \u4e2d \U0001f600": [(3, 6), (5,)]}
 
@@ -71,3 +78,12 @@ def test_what_keeps_a_limit_has_a_file_that_keeps_it(name: str, tmp_path: Path) 
     drawn = feasible.sample([np.zeros(n) for n in feasible.space.sizes], 4, 0)
     for one in drawn:
         assert written(family, str(one), tmp_path / "file") <= limit
+
+
+@pytest.mark.parametrize("text", ["2-2", "16-2", "16-16"])
+def test_a_threshold_beside_the_weights_is_counted(text: str) -> None:
+    family = tabular_space(4, 1, 2, (2, 16))
+    about = {"architecture": text, "threshold": repr(1 / 3 - 1e-17)}
+    assert len(about["threshold"]) > 17
+    blob = weights_bytes(family.child(text).state_dict(), about)
+    assert len(blob) <= family.cost(text, "size")

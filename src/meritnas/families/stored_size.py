@@ -13,6 +13,9 @@ _ALIGNMENT = 8
 _MOST_BYTES = 10**12 - 1
 """Of a file; offsets in its header have no more digits than this number."""
 
+_LONGEST_NUMBER = "x" * 24
+"""A number as text, such as the threshold that stands beside the weights of some networks."""
+
 _TEXT_A_DECISION = 24
 """Letters of an architecture's text for each decision, at most."""
 
@@ -48,7 +51,7 @@ def file_bytes(decisions: int) -> int:
 
 def text_file_bytes(text: str) -> int:
     """The same where an architecture's text is not longer than this one."""
-    header = json.dumps({"__metadata__": {"architecture": text}}, separators=(",", ":"))
+    header = json.dumps({"__metadata__": _about(text)}, separators=(",", ":"))
     return 8 + len(header) + _ALIGNMENT
 
 
@@ -62,7 +65,7 @@ def header_bytes(weights: Mapping[str, Tensor], text: str) -> int:
     """
     end = sum(weight.numel() for weight in weights.values()) * BYTES_A_WEIGHT
     header = {
-        "__metadata__": {"architecture": text},
+        "__metadata__": _about(text),
         **{
             name: {"dtype": "F32", "shape": list(weight.shape), "data_offsets": [end, end]}
             for name, weight in weights.items()
@@ -71,3 +74,8 @@ def header_bytes(weights: Mapping[str, Tensor], text: str) -> int:
     length = len(json.dumps(header, separators=(",", ":")).encode())
     # Eight bytes tell the header's length, and blanks fill it up to a whole number of words.
     return 8 + -(-length // _ALIGNMENT) * _ALIGNMENT
+
+
+def _about(text: str) -> dict[str, str]:
+    """All that a file may say of a network beside its weights."""
+    return {"architecture": text, "threshold": _LONGEST_NUMBER}
