@@ -22,10 +22,8 @@ from meritnas.families.family import Family
 from meritnas.families.own import asked_space
 from meritnas.plugins import Trusted
 from meritnas.report.charts.modality_figure import modality_file
-from meritnas.report.charts.pareto_figure import pareto_file
-from meritnas.report.page.page import NAME as REPORT
 from meritnas.report.page.page import report_at_end
-from meritnas.result import SearchResult, result_of
+from meritnas.result import SearchResult, ended, is_complete, result_of
 from meritnas.run import stages
 from meritnas.run.asked_race import asked_race
 from meritnas.run.begin import begin, check_family, given_architecture
@@ -46,9 +44,6 @@ Images: TypeAlias = tuple[np.ndarray, np.ndarray]
 Given: TypeAlias = str | Path | pd.DataFrame | Images | Mapping[str, Any]
 Space: TypeAlias = str | SpaceSpec | Family | Callable[..., Any]
 """A name, a spec, a space that was built, a build function, a module with choices."""
-
-
-_CURVE = "pareto.svg"
 
 
 def nobody(event: dict[str, Any]) -> None:
@@ -179,7 +174,7 @@ def search_request(
         job = replace(job, crew=crew)
         with _new_store(job, config, folder, job.settings.strategy.name) as store:
             stages.start(job, store, listen, running, planning)
-            return _ended(job, store)
+            return ended(job, store)
 
 
 def resume(
@@ -206,7 +201,7 @@ def resume(
     with hired(RunOptions(executor=executor)) as crew, RunStore.take(finished.folder) as store:
         job = replace(Job.reopen(store, data, trust), crew=crew)
         stages.resume(job, store, listen)
-        return _ended(job, store)
+        return ended(job, store)
 
 
 def retrain(
@@ -241,7 +236,7 @@ def retrain(
         job = replace(Job.reopen(store, data, trust), crew=crew)
         race = asked_race(job, store, architecture, epochs, seeds)
         stages.retrain(job, store, race, listen)
-        return _ended(job, store)
+        return ended(job, store)
 
 
 def explain(run: str | Path, data: Any = None, trust: Trusted = ()) -> NetworkExplanation:
@@ -387,23 +382,7 @@ def train_request(
         job = replace(job, crew=crew)
         with _new_store(job, config, folder, stages.GIVEN) as store:
             stages.start_given(job, chosen, store, listen)
-            return _ended(job, store)
-
-
-def is_complete(store: RunStore) -> bool:
-    """Whether a run has its result, and all that is made of that at its end."""
-    if not (stages.is_finished(store) and store.settled and store.has(REPORT)):
-        return False
-    return store.has(_CURVE) or "pareto" not in store.read_json("result.json")
-
-
-def _ended(job: Job, store: RunStore) -> SearchResult:
-    """What is done when a run has a new result: its figure, its page."""
-    result = result_of(job, store)
-    if "pareto" in result.summary:
-        store.write_text(_CURVE, pareto_file(result.summary["pareto"]))
-    report_at_end(store.folder)
-    return result
+            return ended(job, store)
 
 
 def _new_store(job: Job, config: dict[str, Any], out: Path | None, strategy: str) -> RunStore:

@@ -12,12 +12,16 @@ from torch import nn
 from meritnas.explanation.network import NetworkExplanation, explain_run
 from meritnas.families.family import Family
 from meritnas.prediction.predictor import NewData, Predictor, load_predictor
+from meritnas.report.charts.pareto_figure import pareto_file
 from meritnas.report.page.page import NAME, report_at_end, write_report
 from meritnas.report.terminal.pareto_table import pareto_table
 from meritnas.report.terminal.summary import summary_rows
+from meritnas.run import stages
 from meritnas.run.job import Job
 from meritnas.space.architecture import Architecture
 from meritnas.store.run_store import RunStore
+
+_CURVE = "pareto.svg"
 
 
 @dataclass(frozen=True)
@@ -87,3 +91,19 @@ def _shown(result: dict[str, Any]) -> dict[str, Any]:
     if result.get("pareto"):
         pareto_table(result["pareto"])
     return {**result, "test": dict(result["test"])}
+
+
+def is_complete(store: RunStore) -> bool:
+    """Whether a run has its result, and all that is made of that at its end."""
+    if not (stages.is_finished(store) and store.settled and store.has(NAME)):
+        return False
+    return store.has(_CURVE) or "pareto" not in store.read_json("result.json")
+
+
+def ended(job: Job, store: RunStore) -> SearchResult:
+    """What is done when a run has a new result: its figure, its page."""
+    result = result_of(job, store)
+    if "pareto" in result.summary:
+        store.write_text(_CURVE, pareto_file(result.summary["pareto"]))
+    report_at_end(store.folder)
+    return result

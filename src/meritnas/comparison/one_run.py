@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from meritnas.api import is_complete, resume, search, search_request
+from meritnas.api import resume, search, search_request
 from meritnas.data.files.plain_file import given_path
 from meritnas.errors import StoreError
+from meritnas.result import is_complete
 from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.spec import StrategySpec
 from meritnas.store.run_folder import has_content

@@ -33,12 +33,7 @@ from meritnas.families.fusion.costs import counted_costs, timed_terms
 from meritnas.families.fusion.operations import make_fusion
 from meritnas.families.fusion.peak import FeatureByFeature, feature_by_feature, peak_cost
 from meritnas.families.fusion.reader import make_backbones
-from meritnas.families.fusion.shown import (
-    check_source,
-    drawn,
-    fusion_source,
-    short_network,
-)
+from meritnas.families.fusion.shown import check_source, drawn, fusion_source, short_network
 from meritnas.families.fusion.spec import Fusion, Operations
 from meritnas.families.fusion.supernet import FusionBody, MixedFusionCell, RememberingReader
 from meritnas.families.fusion.text import (
