@@ -163,8 +163,8 @@ class TorchWorkers:
     def received(self) -> bytes:
         """The message that rank 0 sends."""
         message = torch.empty(int(self.broadcast(0)), dtype=torch.uint8)
-        for piece in message.split(_PIECE):
-            self._broadcast(piece)
+        for start in range(0, len(message), _PIECE):  # `split` has a piece of nothing, too
+            self._broadcast(message[start : start + _PIECE])
         return message.numpy().tobytes()
 
     def _broadcast(self, numbers: Tensor) -> None:
