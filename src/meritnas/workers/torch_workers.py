@@ -38,6 +38,9 @@ _PIECE = 1 << 26
 _SOON = 0.02
 """Seconds between looks at who has come, at the beginning."""
 
+_SAYING = 3.0
+"""Seconds that processes have to say that they wait, before those that do not are named."""
+
 Watch = Callable[[bool], None]
 """Raises where another process has ended; told whether that is known, and it may take a moment."""
 
@@ -224,7 +227,7 @@ class TorchWorkers:
         """Who of the others is not in this exchange; all of them where nobody says so."""
         others = [rank for rank in range(self._size) if rank != self._rank]
         silent = others
-        until = time.monotonic() + 2 * _LOOK
+        until = time.monotonic() + _SAYING
         with suppress(RuntimeError):
             while len(silent) > 1 and time.monotonic() < until:
                 time.sleep(_SOON)
@@ -233,7 +236,8 @@ class TorchWorkers:
 
     def _is_in_exchange(self, rank: int) -> bool:
         name = f"waits{rank}"
-        return self._store.check([name]) and int(self._store.get(name)) >= self._exchange
+        # Who hands on what another lacks may be an exchange ahead of one that waits as well.
+        return self._store.check([name]) and int(self._store.get(name)) >= self._exchange - 1
 
     def _broken(self, error: Exception) -> WorkersError:
         self._tell_that_this_waits()
