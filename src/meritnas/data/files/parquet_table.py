@@ -181,7 +181,7 @@ def open_parquet(path: Path, max_unpacked_mb: int = MAX_UNPACKED_MB) -> ParquetT
     for place, file in enumerate(files):
         check_plain_file(file)
         with readable(file), parquet.ParquetFile(file, pre_buffer=False) as found:
-            schemas.append(_columns(found.schema_arrow, file))
+            schemas.append(_columns(found.schema_arrow))
             for number, size in enumerate(claims(found)):
                 rows = found.metadata.row_group(number).num_rows
                 if rows < 0:
@@ -206,7 +206,7 @@ def to_stream(
         max_unpacked_mb: How many megabytes one row group may unpack to.
 
     Raises:
-        DataError: A user wants to stream what is no Parquet.
+        DataError: A user wants to stream what is no Parquet, or several columns have one name.
     """
     path = given_path(data) if isinstance(data, str | Path) else None
     if asked is False or (asked is None and (path is None or not is_parquet(path))):
@@ -220,7 +220,10 @@ def to_stream(
     if not path.exists():
         raise DataError(f"no file {path}; check the path")
     found = open_parquet(path, max_unpacked_mb)
-    return found if asked or found.is_large else None
+    if not (asked or found.is_large):
+        return None
+    _check_names(found)
+    return found
 
 
 def read_parquet_folder(path: Path, max_unpacked_mb: int = MAX_UNPACKED_MB) -> pd.DataFrame:
@@ -258,14 +261,21 @@ def _files_in(folder: Path) -> tuple[Path, ...]:
     )
 
 
-def _columns(schema: pa.Schema, file: Path) -> dict[str, pa.DataType]:
-    """Tidy names of a file's columns, and what each holds."""
-    if len(set(schema.names)) < len(schema.names):
-        twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
-        raise DataError(f"{file} has columns of the same name: {listed(twice)}; rename them")
+def _columns(schema: pa.Schema) -> dict[str, pa.DataType]:
+    """Tidy names of a file's columns, and what each holds; of those of one name, the first."""
     own = named_columns(schema)
-    kinds = (_plain_kind(schema.field(name).type) for name in own)
+    kinds = (_plain_kind(schema.field(schema.names.index(name)).type) for name in own)
     return dict(zip(unique_names(tidy_names(own)), kinds, strict=True))
+
+
+def _check_names(table: ParquetTable) -> None:
+    """Complains about columns of one name, which cannot be read one by one."""
+    for file in table.files:
+        with readable(file), parquet.ParquetFile(file, pre_buffer=False) as found:
+            names = found.schema_arrow.names
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise DataError(f"{file} has columns of the same name: {listed(twice)}; rename them")
 
 
 def _plain_kind(kind: pa.DataType) -> pa.DataType:
