@@ -110,7 +110,9 @@ def test_killed_twice_a_run_ends_like_an_undisturbed_one(
     assert_same_run(run, undisturbed)
 
 
-@pytest.mark.parametrize("kept", [["config.json"], ["config.json", "preprocessing.json"]])
+@pytest.mark.parametrize(
+    "kept", [["config.json"], ["config.json", "rows.safetensors", "preprocessing.json"]]
+)
 def test_killed_before_the_first_checkpoint_a_run_starts_over(
     meritnas: Command, undisturbed: Path, kept: list[str]
 ) -> None:

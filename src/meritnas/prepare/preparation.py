@@ -54,8 +54,9 @@ class Preparation:
             store.write_json("latency.json", terms_to_json(self.family.latency))
         if self.family.plain_latency is not None:
             store.write_json("plain-latency.json", terms_to_json(self.family.plain_latency))
+        write_known_rows(store, self.bundle)
         networks = dict(self.family.asked.identity)
-        store.write_json(
+        store.write_json(  # the last of these: what has it has the others
             "preprocessing.json",
             {
                 **({"networks": networks} if networks else {}),
@@ -64,7 +65,6 @@ class Preparation:
                 "scaling": {"chosen": self.encoding.name, "losses": dict(self.encoding.losses)},
             },
         )
-        write_known_rows(store, self.bundle)
 
 
 def prepare(
