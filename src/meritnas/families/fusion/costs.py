@@ -44,13 +44,16 @@ def counted_costs(family: FusionSpace) -> dict[str, CostTerms]:
     }
 
 
+def longest_text_of(family: FusionSpace) -> str:
+    """A text as long as that of any network; of a part of a space that of the whole."""
+    return family.longest or longest_text(family.plans, family.sources, family.options)
+
+
 def _stored(family: FusionSpace, bare: FusionNetwork, made: Mapping[str, nn.Module]) -> CostTerms:
     """Bytes of the file of weights; names of weights say where their step is."""
     standing = tuple(f"reader.backbones.{k}." for k, own in family.backbones if callable(own))
     tensors = {name: t for name, t in bare.state_dict().items() if not name.startswith(standing)}
-    rest = stored_bytes(tensors) + text_file_bytes(
-        longest_text(family.plans, family.sources, family.options)
-    )
+    rest = stored_bytes(tensors) + text_file_bytes(longest_text_of(family))
     for number, own in family.backbones:
         if not isinstance(own, str):
             name, shapes = family.layout.modalities[number]

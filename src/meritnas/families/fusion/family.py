@@ -29,7 +29,7 @@ from meritnas.families.fusion.arguments import (
 )
 from meritnas.families.fusion.backbone import Backbone
 from meritnas.families.fusion.child import Feature, FusionNetwork
-from meritnas.families.fusion.costs import counted_costs, timed_terms
+from meritnas.families.fusion.costs import counted_costs, longest_text_of, timed_terms
 from meritnas.families.fusion.operations import make_fusion
 from meritnas.families.fusion.peak import FeatureByFeature, feature_by_feature, peak_cost
 from meritnas.families.fusion.reader import make_backbones
@@ -168,6 +168,7 @@ class FusionSpace(TimedFamily):
     kernel: int
     options: tuple[tuple[str, ...], ...]
     reordered: bool = field(default=False, compare=False, repr=False)
+    longest: str = field(default="", compare=False, repr=False)
 
     @cached_property
     def plans(self) -> tuple[CellPlan, ...]:
@@ -346,7 +347,8 @@ class FusionSpace(TimedFamily):
     def restrict(self, kept: Sequence[np.ndarray]) -> FusionSpace:
         """The same network with fewer inputs and operations to choose from."""
         latency = self.restricted_latency(kept)
-        return replace(self, options=keep(self.options, kept), latency=latency)
+        longest = longest_text_of(self)  # costs of a network stay the same
+        return replace(self, options=keep(self.options, kept), latency=latency, longest=longest)
 
     @property
     def named_backbones(self) -> dict[str, str | Backbone]:
