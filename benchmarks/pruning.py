@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch_pruning
 from torch import Tensor, nn
 
 import meritnas.nn as mn
@@ -116,6 +115,8 @@ def kept_norms(family: BuiltSpace, ready: nn.Module) -> list[np.ndarray]:
 
 def theirs(trained: nn.Module, bundle: Bundle[Any], limit: int) -> nn.Module:
     """Global magnitude pruning at the largest ratio of units whose network is within the count."""
+    import torch_pruning  # of the extra [peers]
+
     example = whole(bundle.train).inputs[:2]
     low, high, found = 0.0, 0.99, None
     for _ in range(12):

@@ -20,13 +20,13 @@ from scipy.stats import rankdata, spearmanr
 
 from manas_images import Sizes, pictures
 from meritnas.engine.loop import Unkept, run_search
-from meritnas.engine.start import make_panel
 from meritnas.families.darts.spec import DartsUnique
 from meritnas.run.begin import begin
 from meritnas.run.job import Job
 from meritnas.settings.request import Request, RunOptions
 from meritnas.training.train import train_child
 from meritnas.witness.panel import Panel
+from meritnas.witness.untrained import Looks, some_rows
 from nasbench201 import workers
 from scoreboard import Target, arguments, finish, keep, show
 
@@ -72,8 +72,8 @@ def said(data: str, sizes: Sizes, cells: int, seed: int, networks: Sequence[str]
     run_search(search, Unkept(), _nobody)
     family, feasible = job.ground.searched, job.ground.searched_feasible
     picks = np.array([family.space.picks(family.parse(text)) for text in networks])
-    panel = make_panel(search, job.ground, job.bundle)
-    everybody = Panel(panel.probe, panel.costs, dict.fromkeys(WITNESSES, 1.0), panel.looks)
+    looks = Looks(family, some_rows(job.bundle.train), job.bundle.task.loss, seed)
+    everybody = Panel(search.probe, family.costs, dict.fromkeys(WITNESSES, 1.0), looks)
     with search.own_draws():
         asked = everybody.within(feasible, search.strategy.beliefs())
         return [

@@ -92,6 +92,8 @@ def test_quick_run_gives_a_table_and_rows(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """In this process: loading torch anew would take longer than most of them."""
+    if name == "pruning":
+        pytest.importorskip("torch_pruning", reason="the extra [peers] is not installed")
     if "images.npz" in ARGUMENTS[name]:
         write_images_and_table(tmp_path)
     (tmp_path / "book.txt").write_text("He came, he saw, and he left again.\n" * 100)

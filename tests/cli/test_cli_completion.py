@@ -12,6 +12,8 @@ from cli_helpers import Outcome
 Command = Callable[..., Outcome]
 Complete = Callable[[str], list[str]]
 
+MOST = ["--max-params", "--max-params-paper", "--max-peak-kb"]
+
 
 @pytest.fixture
 def complete(meritnas: Command, monkeypatch: pytest.MonkeyPatch) -> Complete:
@@ -42,7 +44,7 @@ def test_flags_of_what_was_chosen(complete: Complete) -> None:
     assert complete("meritnas search --perm") == []
     assert complete("meritnas search --space darts --ste") == ["--stem"]
     assert complete("meritnas search --ste") == []
-    assert complete("meritnas search --max-p") == ["--max-params", "--max-params-paper"]
+    assert complete("meritnas search --max-p") == MOST
     assert complete("meritnas search --strategy tabnas --sampling r") == ["rejection"]
     Path("run.toml").write_text('strategy = "shapley"\n')
     assert complete("meritnas search --config run.toml --perm") == ["--permutations"]
@@ -58,11 +60,12 @@ def test_flags_of_what_was_chosen(complete: Complete) -> None:
     ],
 )
 def test_what_cannot_be_understood_is_completed_all_the_same(complete: Complete, line: str) -> None:
-    assert complete(line) in (["--max-params", "--max-params-paper"], [])
+    assert complete(line) in (MOST, [])
 
 
 def test_commands(complete: Complete) -> None:
-    assert complete("meritnas se") == ["search"]
+    assert complete("meritnas sea") == ["search"]
+    assert complete("meritnas se") == ["search", "serve"]
     assert complete("meritnas list str") == ["strategies"]
 
 

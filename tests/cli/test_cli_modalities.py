@@ -265,7 +265,7 @@ def test_a_table_with_text_and_several_labels(meritnas: Command) -> None:
         (["--target", "label", "--stem", "cifar"], "stem is for images"),
         (["--target", "label", "--modality", "sond"], "sond"),
         (["--target", "label", "--strategy", "pc-darts"], "use 'darts'"),
-        (["--target", "label", "--max-size-kb", "3"], "limit params or flops"),
+        (["--target", "label", "--max-size-kb", "3"], "below the cheapest network"),
         (["--target", "label", "--max-params", "10"], "below the cheapest network"),
         (["--target", "label", "--steps", "0"], "steps must be at least 1"),
         ([], "name the array or column to predict"),

@@ -110,7 +110,7 @@ def test_an_interrupted_search_goes_on_to_the_same_result(
         (["--target", "y"], "target is for tables"),
         (["--nodes", "9"], "nodes must be at most 8, got 9"),
         (["--vocabulary", "1"], "vocabulary must be at least 2, got 1"),
-        (["--max-size-kb", "3"], "for texts limit params or flops"),
+        (["--max-size-kb", "0.1"], "the cheapest"),
         (["--max-params", "30"], "the cheapest"),
         (["--strategy", "pc-darts"], "language models have none; use 'darts'"),
     ],

@@ -144,6 +144,7 @@ def _recorded(recipe: TrainRecipe) -> dict[str, Any]:
     """What recipes had then."""
     found = recipe.to_json()
     assert found.pop("smoothing") == 0.0
+    assert found.pop("precision") == "float32"
     assert found["augment"].pop("rotation") == 0
     return found
 

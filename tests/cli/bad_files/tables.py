@@ -113,7 +113,7 @@ TABLES: dict[str, Case] = {
         "--max-unpacked-mb",
         "100",
     ),
-    "numbers of 5,000 digits": read("t.csv", "a,b\n" + ("9" * 5000 + ",1\n2,3\n"), shape(2, 2)),
+    "numbers of 5,000 digits": refused("t.csv", "a,b\n" + ("9" * 5000 + ",1\n2,3\n"), "inf"),
     "numbers without end": refused("t.csv", "a,b\n1e999,1\n2,3\n-1e999,4\n", "inf"),
     "missing everywhere": refused("t.csv", "a,b\n" + "NA,\n" * 9, "no column is left"),
     "one value everywhere": refused("t.csv", "a,b\n" + "1,2\n" * 9, "no column is left"),
