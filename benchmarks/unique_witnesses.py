@@ -72,7 +72,7 @@ def said(data: str, sizes: Sizes, cells: int, seed: int, networks: Sequence[str]
     run_search(search, Unkept(), _nobody)
     family, feasible = job.ground.searched, job.ground.searched_feasible
     picks = np.array([family.space.picks(family.parse(text)) for text in networks])
-    looks = Looks(family, some_rows(job.bundle.train), job.bundle.task.loss, seed)
+    looks = Looks(family, some_rows(job.bundle.train.sample), job.bundle.task.loss, seed)
     everybody = Panel(search.probe, family.costs, dict.fromkeys(WITNESSES, 1.0), looks)
     with search.own_draws():
         asked = everybody.within(feasible, search.strategy.beliefs())
