@@ -11,13 +11,16 @@ is what their credit finds.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -196,8 +199,11 @@ def settings_for(
 
 
 @functools.cache
-def planted(space: str, seed: int, strategy: str = "random") -> Planted:
-    """An answer and a supernet that was taught it; `strategy` as far as supernets differ by it."""
+def planted(space: str, seed: int, kept: Path, strategy: str = "random") -> Planted:
+    """An answer and a supernet that was taught it; `strategy` as far as supernets differ by it.
+
+    What it was taught is kept in a folder, where other processes find it.
+    """
     settings = settings_for(space, strategy, {}, seed, {})
     bundle = bundle_of(space)
     ground = make_ground(smaller(space, make_family(settings, bundle.encoder, bundle.task)), {})
@@ -209,10 +215,14 @@ def planted(space: str, seed: int, strategy: str = "random") -> Planted:
         while set(answer.options) & set(_NOTHING):
             answer = ground.searched.random(rng)
     picks = ground.searched.space.picks(answer)
-    supernet = make_supernet(settings, ground.searched)
-    _teach(supernet, bundle, ground, picks, rng, _LESSONS.get(space, 300))
-    weights = {name: value.clone() for name, value in module_of(supernet).state_dict().items()}
-    return Planted(space, ground, weights, answer, picks)
+    taught = kept / f"{space}-{seed}-{strategy}.safetensors"
+    if not taught.exists():
+        supernet = make_supernet(settings, ground.searched)
+        _teach(supernet, bundle, ground, picks, rng, _LESSONS.get(space, 300))
+        mine = taught.with_suffix(f".{os.getpid()}")
+        save_file(module_of(supernet).state_dict(), mine)
+        mine.replace(taught)
+    return Planted(space, ground, load_file(taught), answer, picks)
 
 
 _LESSONS: Mapping[str, int] = {"recurrent": 60, KNOWN_CELLS: 150, "nasbench201": 400}

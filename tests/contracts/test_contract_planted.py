@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,9 +104,18 @@ def chance_of_such_ranks(ranks: list[tuple[float, int]]) -> float:
     return 0.5 * math.erfc(-off / math.sqrt(2 * variance))
 
 
-def plants(space: str, strategy: str = "random") -> list[Planted]:
+@pytest.fixture(scope="session")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where supernets are that were taught: one folder for all processes that test."""
+    own = tmp_path_factory.getbasetemp()
+    found = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "taught"
+    found.mkdir(exist_ok=True)
+    return found
+
+
+def plants(space: str, kept: Path, strategy: str = "random") -> list[Planted]:
     own = "pc-darts" if strategy == "pc-darts" and space in ("nasbench201", "darts") else "random"
-    return [planted(space, seed, own) for seed in range(SEEDS[space])]
+    return [planted(space, seed, kept, own) for seed in range(SEEDS[space])]
 
 
 def check(what: str, luck: float, cannot: str | None) -> None:
@@ -117,13 +128,15 @@ def check(what: str, luck: float, cannot: str | None) -> None:
 
 @pytest.mark.parametrize("strategy", LEARNING)
 @pytest.mark.parametrize("space", SEEDS)
-def test_strategy_finds_what_was_planted_and_ranks_it_first(space: str, strategy: str) -> None:
+def test_strategy_finds_what_was_planted_and_ranks_it_first(
+    space: str, strategy: str, taught: Path
+) -> None:
     options, turns = OPTIONS.get(strategy, {}), TURNS.get(strategy, 60)
     if (space, strategy) == ("tabular", "pc-darts"):
         with pytest.raises(UsageError, match="this space has no cells; use 'darts'"):
-            searched(plants(space)[0], strategy, options, turns, 0, aims=False)
+            searched(plants(space, taught)[0], strategy, options, turns, 0, aims=False)
         return
-    everywhere = plants(space, strategy)
+    everywhere = plants(space, taught, strategy)
     found = [
         searched(plant, strategy, options, turns, seed, aims=strategy in AIMING)
         for seed, plant in enumerate(everywhere)
@@ -140,9 +153,9 @@ def test_strategy_finds_what_was_planted_and_ranks_it_first(space: str, strategy
 
 
 @pytest.mark.parametrize("space", SEEDS)
-def test_what_was_planted_is_right_whatever_else_is_chosen(space: str) -> None:
+def test_what_was_planted_is_right_whatever_else_is_chosen(space: str, taught: Path) -> None:
     """The battery's own ground: the more of the answer, the smaller the loss."""
-    for seed, plant in enumerate(plants(space)):
+    for seed, plant in enumerate(plants(space, taught)):
         probe, rng = fresh_probe(plant), np.random.default_rng(seed)
         feasible = plant.ground.searched_feasible
         rows = [np.zeros(size) for size in feasible.space.sizes]
