@@ -226,7 +226,8 @@ def parts_of(work: str, quick: bool, paths: int) -> Parts:
         clock = Clock(search.step, search.plan.steps, "joint", search.step, 1_000_000)
         begun = time.perf_counter()
         for _ in range(paths):
-            search._gates_and_batch(clock)
+            (batch,) = search.probe.train_batches()
+            search._gates_and_batch(clock, batch)
         draw = (time.perf_counter() - begun) / paths
         blocks = [search.supernet.blocks(search.strategy.sample(clock)) for _ in range(paths)]
         message = [4.0 * sum(math.prod(block) for block in one.values()) for one in blocks]

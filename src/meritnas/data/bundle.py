@@ -98,6 +98,18 @@ class Part:
         return Part(placed(self.inputs, device), placed(self.target, device), weights, self.columns)
 
 
+def joined_parts(parts: Sequence[Part]) -> Part:
+    """Several parts of rows that have no order as one."""
+    if len(parts) == 1:
+        return parts[0]
+    weights = [part.weights for part in parts if part.weights is not None]
+    return Part(
+        torch.cat([part.inputs for part in parts]),
+        torch.cat([part.target for part in parts]),
+        torch.cat(weights) if weights else None,
+    )
+
+
 @dataclass(frozen=True)
 class Bundle(Generic[EncoderT]):
     """A table or images ready to train on: three encoded parts and what encoded them.

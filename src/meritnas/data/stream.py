@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -55,6 +55,13 @@ class Batch:
     weights: Tensor | None = None
     carry: Carry | None = None
 
+    def __len__(self) -> int:
+        return len(self.target)
+
+    def read(self) -> Batch:
+        """Returns itself: it is in memory."""
+        return self
+
     def first(self, rows: int) -> Batch:
         """Returns the batch's first rows."""
         return self.piece(0, rows)
@@ -75,6 +82,22 @@ def joined(batches: Sequence[Batch]) -> Batch:
     return Batch(inputs, target, torch.cat(weights) if weights else None)
 
 
+class BatchToRead(Protocol):
+    """A batch that is in memory, or will be where somebody reads it."""
+
+    def __len__(self) -> int:
+        """How many rows it has."""
+        ...
+
+    def first(self, rows: int) -> BatchToRead:
+        """Its first rows."""
+        ...
+
+    def read(self) -> Batch:
+        """The batch itself."""
+        ...
+
+
 class Stream(Protocol):
     """Endless batches of a part."""
 
@@ -85,6 +108,10 @@ class Stream(Protocol):
 
     def next(self) -> Batch:
         """Returns the next batch; a new epoch starts by itself."""
+        ...
+
+    def of_workers(self, workers: int) -> Sequence[BatchToRead]:
+        """Returns the next batch of each worker; who does not need one of them does not read it."""
         ...
 
     def state_dict(self) -> dict[str, Any]:
@@ -155,15 +182,16 @@ class BatchStream:
             batch = replace(batch, inputs=inputs)
         return batch
 
+    def of_workers(self, workers: int) -> list[Batch]:
+        """Returns the next batches, one for each worker."""
+        return [self.next() for _ in range(workers)]
+
     def _take(self, rows: Tensor) -> Batch:
         """Rows of the window by their number; it is read when the first of them is needed."""
         if self._part is None:
             self._read = self._windows[self._window]
             self._part = self._rows.window(self._read)
-        part = self._part
-        at = beside(rows, part.inputs)
-        weights = None if part.weights is None else part.weights.index_select(0, at)
-        return Batch(_rows(part.inputs, at), part.target.index_select(0, at), weights)
+        return batch_of(self._part, rows)
 
     def state_dict(self) -> dict[str, Any]:
         """Returns where the stream stands, as tensors and integers only."""
@@ -183,12 +211,7 @@ class BatchStream:
         Raises:
             DataError: That stream had another number of rows or another batch size.
         """
-        for key, here in (("rows", len(self._rows)), ("batch_size", self._size)):
-            if int(state[key]) != here:
-                raise DataError(
-                    f"the saved stream has {key}={state[key]} but this one {key}={here}; "
-                    "resume with the data and batch size of the saved run"
-                )
+        check_saved(state, rows=len(self._rows), batch_size=self._size)
         if "augment" in state:
             self._augment_generator.set_state(on_cpu(state["augment"]))
         self._generator.set_state(on_cpu(state["epoch_start"]))
@@ -268,6 +291,10 @@ class ContinuingStream:
         some = self._part.slice(first, first + self._columns)
         return Batch(some.inputs, some.target, some.weights, self._carry)
 
+    def of_workers(self, workers: int) -> list[Batch]:
+        """Returns the next windows, one for each worker; only one alone can go on with a text."""
+        return [self.next() for _ in range(workers)]
+
     def state_dict(self) -> dict[str, Any]:
         """Returns where the stream stands and what is carried on."""
         after = self._carry.after
@@ -303,6 +330,31 @@ def make_stream(
     if rows.columns is not None:
         return ContinuingStream(rows.sample)
     return BatchStream(rows, batch_size, seed, augment)
+
+
+def batch_of(part: Part, rows: Tensor) -> Batch:
+    """The rows of a part with these numbers."""
+    at = beside(rows, part.inputs)
+    weights = None if part.weights is None else part.weights.index_select(0, at)
+    return Batch(_rows(part.inputs, at), part.target.index_select(0, at), weights)
+
+
+def check_saved(state: Mapping[str, Any], **here: int) -> None:
+    """Complains about the state of a stream of other batches.
+
+    Args:
+        state: As it was saved.
+        here: What it must say about itself, by name.
+
+    Raises:
+        DataError: It says something else.
+    """
+    for key, own in here.items():
+        if state.get(key) != own:
+            raise DataError(
+                f"the saved stream has {key}={state.get(key)} but this one {key}={own}; "
+                "resume with the data and batch size of the saved run"
+            )
 
 
 def _rows(inputs: Tensor, rows: Tensor) -> Tensor:

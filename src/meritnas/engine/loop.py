@@ -14,17 +14,17 @@ import torch
 from meritnas.clock import Clock
 from meritnas.cost.diagram import PathLaw
 from meritnas.cost.feasible import FeasibleSet
-from meritnas.data.stream import Batch
+from meritnas.data.stream import BatchToRead
 from meritnas.devices.placement import on_cpu
 from meritnas.engine.ladder import Rung, path_of_one
 from meritnas.engine.plan import Plan
 from meritnas.engine.record import Price, Record, Short
-from meritnas.engine.weight_gradients import mean_gradients, path_gradients
+from meritnas.engine.weight_gradients import Drawn, mean_gradients, path_gradients
 from meritnas.families.family import seeded
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.space.architecture import Architecture
 from meritnas.strategy.strategy import Strategy, rng_state, set_rng_state
-from meritnas.supernet.gates import Gates, one_path
+from meritnas.supernet.gates import one_path
 from meritnas.supernet.probe import Probe
 from meritnas.supernet.supernet import Supernet, module_of
 from meritnas.training.block_optimizer import BlockOptimizer
@@ -121,7 +121,7 @@ class Search:
 
         With several workers each has gates and a batch of its own.
         """
-        drawn = [self._gates_and_batch(clock) for _ in range(self.probe.workers.count)]
+        drawn = [self._gates_and_batch(clock, batch) for batch in self.probe.train_batches()]
         parts = self.probe, self.supernet, self.optimizer
         if len(drawn) == 1:
             found = path_gradients(*parts, drawn[0])
@@ -131,7 +131,7 @@ class Search:
         self.optimizer.step(found.leaves, found.grads, rate, found.used)
         return found.loss
 
-    def _gates_and_batch(self, clock: Clock) -> tuple[Gates, Batch]:
+    def _gates_and_batch(self, clock: Clock, batch: BatchToRead) -> Drawn:
         """TabNAS section 3.1: in warm-up all weights with a probability that falls from 1 to 0.
 
         Deviation: a step of all weights, which costs up to ten times a usual one, sees only a
@@ -140,12 +140,11 @@ class Search:
         In a supernet of cells there is no such thing as all weights at once; its warm-up trains
         what the strategy samples while it has learnt nothing.
         """
-        batch = self.probe.train_batch()
         if clock.phase == "warmup":
             chance = 1.0 - clock.phase_step / clock.phase_steps
             whole = self.supernet.whole()
             if whole is not None and self.rng.random() < chance:
-                rows = max(_LEAST_ROWS, len(batch.target) // 4)
+                rows = max(_LEAST_ROWS, len(batch) // 4)
                 return whole, batch.first(rows)
         elif self.beside and clock.step % 2:
             return one_path(path_of_one(self.beside, self.rng)), batch

@@ -11,8 +11,9 @@ from torch import nn
 
 from meritnas.cost.terms import Cost
 from meritnas.data.bundle import Bundle
+from meritnas.data.dealt_stream import make_shared_stream
 from meritnas.data.kinds import kind_of
-from meritnas.data.stream import BatchStream, make_stream
+from meritnas.data.stream import BatchStream
 from meritnas.data.task import Task
 from meritnas.devices.placement import placed
 from meritnas.engine.ladder import drawn_beside, ladder
@@ -64,7 +65,9 @@ def make_search(
     supernet = make_supernet(settings, ground.searched)
     if settings.workers > 1:
         _check_shared(bundle, module_of(supernet))
-    train = make_stream(bundle.train, recipe.batch_size, settings.seed, recipe.augment)
+    train = make_shared_stream(
+        bundle.train, recipe.batch_size, settings.seed, recipe.augment, settings.workers
+    )
     judged_rows = max(recipe.batch_size, kind_of(bundle.encoder).least_judged_rows)
     valid = BatchStream(bundle.valid, judged_rows, settings.seed + 1)
     task = bundle.task

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from meritnas.data.stream import Batch
+from meritnas.data.stream import BatchToRead
 from meritnas.supernet.gates import Gates
 from meritnas.supernet.probe import Probe
 from meritnas.supernet.supernet import Supernet, leading_block
 from meritnas.training.block_optimizer import BlockOptimizer, Extents
 
-Drawn = tuple[Gates, Batch]
-"""What one worker trains in a step, and on what."""
+Drawn = tuple[Gates, BatchToRead]
+"""What one worker trains in a step, and on what, which is read where it is computed."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def path_gradients(
     probe: Probe, supernet: Supernet, optimizer: BlockOptimizer, drawn: Drawn
 ) -> WeightGradients:
     """Of the only worker's path."""
-    gates, batch = drawn
+    gates, batch = drawn[0], drawn[1].read()
     leaves = optimizer.leaves(supernet.blocks(gates))
     loss = probe.loss(gates, batch, leaves)
     # A path of zeros may leave out what is usually trained.

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from meritnas.data.bundle import Part
 from meritnas.data.rows_at_once import rows_at_once
-from meritnas.data.stream import Batch, Stream, joined
+from meritnas.data.stream import Batch, BatchToRead, Stream, joined
 from meritnas.devices.placement import beside, on_cpu, zeros_beside
 from meritnas.devices.precision import computing_in, single
 from meritnas.errors import DivergedError
@@ -79,8 +79,12 @@ class Probe:
         return max(1, self._train.steps_per_epoch // self.workers.count)
 
     def train_batch(self) -> Batch:
-        """The next batch to train weights on."""
+        """The next batch to train weights on, for all workers together."""
         return self._train.next()
+
+    def train_batches(self) -> Sequence[BatchToRead]:
+        """The next batch of each worker to train weights on."""
+        return self._train.of_workers(self.workers.count)
 
     def valid_batch(self) -> Batch:
         """The next batch to judge architectures on."""

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from meritnas.data.bundle import Bundle, Outline, Part, part_weights
+from meritnas.data.bundle import Bundle, Outline, Part, joined_parts, part_weights
 from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.files.loaded import chosen_target
 from meritnas.data.files.parquet_table import ParquetTable
@@ -260,14 +260,7 @@ class StreamedRows:
     def window(self, groups: Sequence[int]) -> Part:
         """The rows of these groups, in their order."""
         parts = [self.reader.group(self.places[group], self.split) for group in groups]
-        if len(parts) == 1:
-            return parts[0].to(self.sample.inputs.device)
-        weights = [part.weights for part in parts if part.weights is not None]
-        return Part(
-            torch.cat([part.inputs for part in parts]),
-            torch.cat([part.target for part in parts]),
-            torch.cat(weights) if weights else None,
-        ).to(self.sample.inputs.device)
+        return joined_parts(parts).to(self.sample.inputs.device)
 
     def share(self, share: float) -> Rows:
         """So much of the sample where that is enough, else of the first groups."""
