@@ -12,9 +12,11 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import compute
 
+from meritnas.data.columns.category_keys import other_keys
 from meritnas.data.columns.cells import category_key
 from meritnas.data.columns.distinct import Distinct, find_distinct
 from meritnas.data.columns.row_inputs import category_codes, code_table
+from meritnas.data.columns.texts_once import codes_and_texts, has_texts_once
 
 MANY_CATEGORIES = 50
 LEAST_ROWS = 3
@@ -127,7 +129,11 @@ class CategoryColumn:
     def encode(self, values: pd.Series) -> np.ndarray:
         """Returns codes [n], float32: 0 for missing, unseen or rare, 1.. for kept categories."""
         if isinstance(values.dtype, pd.StringDtype):
-            return self._codes_of_texts(values)
+            texts = pa.chunked_array([pa.array(values.array, pa.string(), from_pandas=True)])
+            return self._codes_of_texts(texts.combine_chunks())
+        if has_texts_once(values):
+            places, texts = codes_and_texts(values)
+            return np.append(self._codes_of_texts(texts), np.float32(0))[places]
         return self._codes(find_distinct(values))
 
     def unfamiliar(self, values: pd.Series) -> str | None:
@@ -148,18 +154,18 @@ class CategoryColumn:
     def _codes(self, distinct: Distinct) -> np.ndarray:
         return distinct.spread(category_codes(distinct.values, self.categories), 0.0)
 
-    def _codes_of_texts(self, values: pd.Series) -> np.ndarray:
-        """The same for a column of text: only texts that are no category as they stand are read."""
-        texts = pa.chunked_array([pa.array(values.array, pa.string(), from_pandas=True)])
+    def _codes_of_texts(self, texts: pa.Array) -> np.ndarray:
+        """The same for texts: only those that are no category as they stand are read."""
         places = compute.index_in(texts, value_set=self._texts)
         codes = places.to_numpy(zero_copy_only=False)
         found = np.nan_to_num(codes.astype(np.float32) + 1.0, nan=0.0)
-        other = np.flatnonzero(compute.and_(places.is_null(), texts.is_valid()).to_numpy())
+        other = np.flatnonzero(
+            compute.and_(places.is_null(), texts.is_valid()).to_numpy(zero_copy_only=False)
+        )
         if len(other):
-            read = texts.take(pa.array(other)).combine_chunks().dictionary_encode()
+            places, keys = other_keys(texts.take(pa.array(other)))
             code_of = self._code_of
-            known = [code_of.get(category_key(text), 0) for text in read.dictionary.to_pylist()]
-            found[other] = np.array(known, np.float32)[read.indices.to_numpy()]
+            found[other[places]] = np.array([code_of.get(key, 0) for key in keys], np.float32)
         return found
 
     @cached_property

@@ -12,6 +12,7 @@ from pandas.api import types
 from meritnas.data.columns.as_dates import Dates
 from meritnas.data.columns.as_numbers import as_numbers, distinct_numbers
 from meritnas.data.columns.category_column import CategoryColumn
+from meritnas.data.columns.category_keys import other_keys
 from meritnas.data.columns.cells import category_key, no_number
 from meritnas.data.columns.counted_texts import CountedTexts
 from meritnas.data.columns.date_sketch import DateSketch
@@ -35,6 +36,7 @@ from meritnas.data.columns.sorting import (
     read_text,
     written_text,
 )
+from meritnas.data.columns.texts_once import codes_and_texts, has_texts_once
 
 
 class ColumnSketch:
@@ -106,12 +108,10 @@ class ColumnSketch:
             DataError: A number is infinite, or not what a user says.
         """
         self._rows += int(train.sum())
-        texts = isinstance(values.dtype, pd.StringDtype)
-        if texts and self._numbers is None and self._dates is None:
+        texts = isinstance(values.dtype, pd.StringDtype) or has_texts_once(values)
+        if texts and self.is_text:
             if self._texts is not None:
-                given = values[train].dropna()
-                self._present += len(given)
-                self._texts.add(_as_texts(given))
+                self._count_texts(self._texts, values, train)
             return
         if self._numbers is not None:
             self._add_numbers(self._numbers, values, train)
@@ -119,6 +119,23 @@ class ColumnSketch:
             self._dates = None
         if self._texts is not None:
             self._count(self._texts, find_distinct(values), train)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether nothing but its texts is looked at."""
+        return self._numbers is None and self._dates is None
+
+    def _count_texts(self, texts: CountedTexts, values: pd.Series, train: np.ndarray) -> None:
+        if isinstance(values.dtype, pd.StringDtype):
+            given = values[train].dropna()
+            self._present += len(given)
+            texts.add(_as_texts(given))
+            return
+        codes, different = codes_and_texts(values)
+        counts = np.bincount(codes[train] + 1, minlength=len(different) + 1)[1:]
+        self._present += int(counts.sum())
+        there = np.flatnonzero(counts)
+        texts.add(different.take(pa.array(there)), counts[there])
 
     def _add_numbers(self, sketch: NumberSketch, values: pd.Series, train: np.ndarray) -> None:
         typed = _is_number(values.dtype) or types.is_timedelta64_dtype(values.dtype)
@@ -191,10 +208,13 @@ class ColumnSketch:
         return f"{found}; {self._why}" if isinstance(found, str) and self._why else found
 
     def _category(self, texts: CountedTexts, rules: Rules) -> CategoryColumn | str:
-        counted = texts.counts()
-        counts: dict[str, int] = {}
-        for text, count in counted.items():
-            key = category_key(text)
+        counted, numbers = texts.counted()
+        places, keys = other_keys(counted)
+        numbers_of_keys = numbers[places].tolist()
+        plain = np.delete(np.arange(len(counted)), places)
+        names = counted.take(pa.array(plain)).to_pylist()
+        counts: dict[str, int] = dict(zip(names, numbers[plain].tolist(), strict=True))
+        for key, count in zip(keys, numbers_of_keys, strict=True):
             counts[key] = counts.get(key, 0) + count
         # The same category may be written in several ways.
         different = texts.different - (len(counted) - len(counts))

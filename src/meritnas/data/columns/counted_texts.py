@@ -47,9 +47,14 @@ class CountedTexts:
 
     def counts(self) -> dict[str, int]:
         """The texts that are kept, and how often each was seen since it came."""
+        texts, counts = self.counted()
+        return dict(zip(texts.to_pylist(), counts.tolist(), strict=True))
+
+    def counted(self) -> tuple[pa.Array, np.ndarray]:
+        """The same as texts [n] and counts [n]."""
         self._merge()
-        texts = self._kept.column("text").to_pylist()
-        return dict(zip(texts, self._kept.column("count").to_pylist(), strict=True))
+        texts = self._kept.column("text").combine_chunks()
+        return texts, self._kept.column("count").to_numpy()
 
     @property
     def different(self) -> int:
@@ -91,6 +96,8 @@ class CountedTexts:
         assert self._hashes is not None
         texts = table.column("text").to_numpy()
         found = pd.util.hash_array(texts.astype(object), categorize=False)
+        if len(self._hashes) == _HASHES:  # few are smaller, so little is left to sort
+            found = found[found < self._hashes[-1]]
         self._hashes = np.unique(np.concatenate([self._hashes, found]))[:_HASHES]
 
 

@@ -18,13 +18,14 @@ def tidy_table(frame: pd.DataFrame) -> pd.DataFrame:
     for place, kind in enumerate(frame.dtypes):
         if types.is_object_dtype(kind) or types.is_string_dtype(kind):
             values = frame.iloc[:, place]
-            tidy = _tidy_text(values)
+            tidy = tidy_text(values)
             if tidy is not values:
                 frame.isetitem(place, tidy)
     return frame
 
 
-def _tidy_text(values: pd.Series) -> pd.Series:
+def tidy_text(values: pd.Series) -> pd.Series:
+    """The same of a column of text; numbers where it is all numbers but for missing ones."""
     if types.infer_dtype(values, skipna=True) != "string":
         return values
     stripped = values.str.strip()

@@ -196,10 +196,15 @@ def _plain(
     arrays = []
     for place, name in zip(asked, found, strict=True):
         values = table.column(place)
-        values.validate(full=True)  # text that is no UTF-8 would be found out much later
-        room.take(sum(map(_letters, values.chunks)))
+        check_text(values, room)
         arrays.append(values.cast(_kind(kinds[name].pop(0))))
     return pa.table(arrays, names=[str(place) for place in range(len(arrays))]), found
+
+
+def check_text(values: pa.ChunkedArray, room: Room) -> None:
+    """Complains about text that is none, or too much where it is repeated."""
+    values.validate(full=True)  # text that is no UTF-8 would be found out much later
+    room.take(sum(map(_letters, values.chunks)))
 
 
 def _kind(kind: pa.DataType) -> pa.DataType:

@@ -23,6 +23,7 @@ from meritnas.data.files.parquet import (
     readable,
     text_columns,
 )
+from meritnas.data.files.parquet_texts import are_texts, read_texts
 from meritnas.data.files.plain_file import check_plain_file, given_path
 from meritnas.data.memory import machine_memory
 from meritnas.errors import DataError
@@ -97,12 +98,16 @@ class ParquetTable:
             return False
         return self.size <= _MOST_PACKED * sum(file.stat().st_size for file in self.files)
 
-    def read(self, place: int, only: Collection[str] | None = None) -> pd.DataFrame:
+    def read(
+        self, place: int, only: Collection[str] | None = None, once: Collection[str] = ()
+    ) -> pd.DataFrame:
         """The rows of one group; see `pieces`."""
-        found = pd.concat(list(self.pieces(place, only)), axis=1)
+        found = pd.concat(list(self.pieces(place, only, once)), axis=1)
         return found if only is None else found[[name for name in self.columns if name in only]]
 
-    def pieces(self, place: int, only: Collection[str] | None = None) -> Iterator[pd.DataFrame]:
+    def pieces(
+        self, place: int, only: Collection[str] | None = None, once: Collection[str] = ()
+    ) -> Iterator[pd.DataFrame]:
         """The rows of one group, some columns at a time, tidied as `read_table` does.
 
         Text is tidied group by group: where all of a group's texts are numbers these are numbers
@@ -111,6 +116,7 @@ class ParquetTable:
         Args:
             place: Which of `groups`.
             only: Names of the columns to read; None for all.
+            once: Names of those that are to be as `texts_once` has them where they are text.
 
         Raises:
             DataError: The file cannot be read, has changed, or the group unpacks to too much.
@@ -129,10 +135,17 @@ class ParquetTable:
             with parquet.ParquetFile(path, pre_buffer=False, read_dictionary=texts) as coded:
                 for start in range(0, len(wanted), at_once):
                     some = wanted[start : start + at_once]
-                    found = read_groups(coded, schema, room, [group.number], some)
+                    texts = [raw for raw in some if names[raw] in once and are_texts(schema, raw)]
+                    plain = [raw for raw in some if raw not in texts]
+                    found = read_groups(coded, schema, room, [group.number], plain)
                     if len(found) != group.rows:
                         raise DataError(f"{path} has changed since it was opened; begin anew")
-                    yield tidy_table(found.set_axis([names[name] for name in some], axis=1))
+                    found = tidy_table(found.set_axis([names[raw] for raw in plain], axis=1))
+                    columns = {name: found[name] for name in found.columns}
+                    for raw in texts:
+                        name = names[raw]
+                        columns[name] = read_texts(coded, group.number, raw, name, room)
+                    yield pd.DataFrame({names[raw]: columns[names[raw]] for raw in some})
 
     def first(self, rows: int) -> pd.DataFrame:
         """The first rows, of all columns."""

@@ -219,7 +219,8 @@ class _Reader:
         """The training rows of a group."""
         group = self.table.groups[place]
         rows = np.flatnonzero(split.is_train(split.places(group.first, group.rows)))
-        frame = self.table.read(place, self.encoder.columns | {self.task.target})
+        categories = {column.name for column in self.encoder.category_columns}
+        frame = self.table.read(place, self.encoder.columns | {self.task.target}, categories)
         inputs, target = self._encoded(frame, rows)
         if self.weights is None:
             return Part(inputs, target)

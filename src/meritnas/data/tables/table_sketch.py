@@ -11,6 +11,7 @@ import pandas as pd
 from meritnas.data.columns.column_sketch import ColumnSketch, decide_columns
 from meritnas.data.columns.encoder import TableEncoder, make_rules
 from meritnas.data.columns.sorting import Rules
+from meritnas.data.columns.texts_once import with_text_again
 from meritnas.data.files.parquet_table import ParquetTable
 from meritnas.data.hashed_split import HashedSplit
 
@@ -67,10 +68,11 @@ class TableSketch:
             train = np.ones(group.rows, bool) if split is None else split.is_train(places)
             keep = ~train if split is None else split.is_sampled(places) | ~train
             parts = []
-            for piece in table.pieces(place):
+            once = {name for name, column in columns.items() if column.is_text}
+            for piece in table.pieces(place, once=once):
                 for name in columns.keys() & set(piece.columns):
                     columns[name].add(piece[name], train)
-                parts.append(piece[keep])
+                parts.append(with_text_again(piece[keep]))
             kept.append(pd.concat(parts, axis=1))
             found.append(places[keep])
             train_rows.append(int(train.sum()))
