@@ -15,7 +15,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meritnas.data import stream
+from meritnas.data import hashed_split, stream
 from meritnas.data.bundle import Bundle, Outline, Part
 from meritnas.data.files import parquet_table
 from meritnas.data.files.parquet_table import open_parquet, to_stream
@@ -24,6 +24,7 @@ from meritnas.data.rows import seconds_a_row
 from meritnas.data.stream import WINDOW, BatchStream
 from meritnas.data.tables.bundle import encode_table
 from meritnas.data.tables.reading import TableReading
+from meritnas.data.tables.row_places import row_places
 from meritnas.data.tables.source import load_source
 from meritnas.data.tables.streamed import (
     StreamedTable,
@@ -223,7 +224,7 @@ def test_a_target_that_is_not_there(parquet: Path) -> None:
 @pytest.mark.parametrize(
     ("reading", "says"),
     [
-        (TableReading(split="time=day"), "is split at random, and split is time=day"),
+        (TableReading(split="time=day"), "is split at random or by group, and split is time=day"),
         (TableReading(drop_missing_target=True), "rows without a target cannot be left out"),
     ],
 )
@@ -232,6 +233,45 @@ def test_what_takes_all_rows_at_once_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=says):
         StreamedTable.of(open_parquet(parquet), "y", reading)
+
+
+def test_rows_of_a_group_stay_together(parquet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where groups are spread over row groups; rows without one are trained on."""
+    monkeypatch.setattr(hashed_split, "SAMPLED_ROWS", 200)
+    reading = TableReading(split="group=many", scaling="standard")
+    source = StreamedTable.of(open_parquet(parquet), "y", reading)
+    outline = outline_streamed(source, 0, reading)
+    assert "rows of the same 'many' are in the same part; it is no input itself" in outline.notes
+    bundle = encode_streamed(source, outline)
+    assert "many" not in bundle.encoder.columns
+    frame = read_table(parquet)
+    places = np.concatenate([row_places(source.table, place, outline.split) for place in range(7)])
+    parts = [outline.split.is_train, outline.split.is_valid, outline.split.is_test]
+    groups = [set(frame["many"][part(places)]) for part in parts]
+    assert all(groups)
+    assert not any(one & other for one, other in itertools.combinations(groups, 2))
+    counts = [int(part(places).sum()) for part in parts]
+    assert counts == [len(bundle.train), len(bundle.valid), len(bundle.test)]
+    sampled = outline.split.is_sampled(places)
+    assert 120 < sampled.sum() < 280
+    assert len(set(frame["many"][sampled])) > 5  # rows of many groups, not some groups whole
+    other = outline_streamed(source, 1, reading).split
+    assert not np.array_equal(
+        other.is_test(row_places(source.table, 0, other)), parts[2](places[:230])
+    )
+    frame.assign(many=frame["many"].mask(frame["n"] < 20)).to_parquet(parquet, row_group_size=230)
+    table = open_parquet(parquet)
+    trained = outline.split.is_train(row_places(table, 0, outline.split))
+    assert trained[(frame["n"] < 20)[:230]].all()
+    assert not trained.all()
+
+
+def test_groups_that_are_too_few_are_refused(parquet: Path) -> None:
+    sales().assign(many="all").to_parquet(parquet, row_group_size=230)
+    reading = TableReading(split="group=many")
+    source = StreamedTable.of(open_parquet(parquet), "y", reading)
+    with pytest.raises(DataError, match="give more and smaller groups of 'many'"):
+        encode_streamed(source, outline_streamed(source, 0, reading))
 
 
 def test_what_a_user_says_about_columns(parquet: Path) -> None:

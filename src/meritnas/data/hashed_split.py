@@ -1,4 +1,4 @@
-"""Which rows are for what, by a hash of their number: nothing is to be kept of any table."""
+"""Which rows are for what, by a hash of their number or group: nothing is kept of any table."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 
 
 def places_of(first: int, rows: int, seed: int) -> np.ndarray:
-    """Hashes of row numbers from `first` on, as numbers from 0 to 1 [rows].
+    """Hashes of row numbers from `first` on, as numbers from 0 to 1 [rows]."""
+    return hashed(np.arange(first, first + rows, dtype=np.uint64), seed)
+
+
+def hashed(numbers: np.ndarray, seed: int) -> np.ndarray:
+    """Hashes of whole numbers, uint64 [n], as numbers from 0 to 1 [n].
 
     These are the mixing steps of SplitMix64.
     """
-    numbers = np.arange(first, first + rows, dtype=np.uint64)
     start = np.uint64((seed * int(_GOLDEN) + 1) % 2**64)
     with np.errstate(over="ignore"):
         mixed = (numbers + start) * _GOLDEN
@@ -42,13 +46,18 @@ class HashedSplit:
     from 0 to 1, is below `held` for testing, below twice that for validation, else for training.
     Of the training rows those with the largest hashes are the sample.
 
+    Where rows of a group stay together, the hash of the group's value says whether they are for
+    testing or validation; the hash of the number still says which training rows are the sample.
+
     Attributes:
         rows: Of the table.
         seed: Of the hash.
+        by: The column that names a row's group; empty where every row is for itself.
     """
 
     rows: int
     seed: int
+    by: str = ""
 
     def __post_init__(self) -> None:
         """Complain about a table that cannot be split."""
@@ -65,6 +74,18 @@ class HashedSplit:
     def places(self, first: int, rows: int) -> np.ndarray:
         """From 0 to 1 [rows], for rows from number `first` on."""
         return places_of(first, rows, self.seed)
+
+    def places_together(self, places: np.ndarray, groups: np.ndarray) -> np.ndarray:
+        """The same for rows that stay together.
+
+        Args:
+            places: As `places` has them [rows].
+            groups: Of each row a number that stands for its group, uint64; the same for all rows
+                of a group [rows].
+        """
+        of_groups = hashed(groups, self.seed)
+        trained = 2 * self.held + (1.0 - 2 * self.held) * places
+        return np.where(self.is_train(of_groups), trained, of_groups)
 
     def is_train(self, places: np.ndarray) -> np.ndarray:
         """Which of these places are for training."""
@@ -90,15 +111,15 @@ class HashedSplit:
 
     @property
     def train(self) -> np.ndarray:
-        """Numbers of the training rows; as large as the table is long."""
+        """Numbers of the training rows, each for itself; as large as the table is long."""
         return np.flatnonzero(self.is_train(self.places(0, self.rows)))
 
     @property
     def valid(self) -> np.ndarray:
-        """Numbers of the validation rows."""
+        """Numbers of the validation rows, each for itself."""
         return np.flatnonzero(self.is_valid(self.places(0, self.rows)))
 
     @property
     def test(self) -> np.ndarray:
-        """Numbers of the test rows."""
+        """Numbers of the test rows, each for itself."""
         return np.flatnonzero(self.is_test(self.places(0, self.rows)))

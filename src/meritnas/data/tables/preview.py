@@ -14,6 +14,7 @@ from meritnas.data.tables.asked_columns import asked_columns
 from meritnas.data.tables.plan import plan_table
 from meritnas.data.tables.reading import TableReading
 from meritnas.data.tables.remarks import remarks_on
+from meritnas.data.tables.row_places import hashed_split
 from meritnas.data.tables.source import Source, source_of
 from meritnas.data.tables.streaming import check_streamed
 from meritnas.data.tables.table_sketch import TableSketch
@@ -98,7 +99,7 @@ def _preview_streamed(
     notes: tuple[str, ...] = ()
     if chosen is not None:
         try:
-            split = HashedSplit(table.rows, seed)
+            split = hashed_split(table, seed, reading)
             found = TargetCounts.of(table, chosen, split)
             task = found.task(reading.task, reading.metric)
             notes = found.notes(task, reading.task, weighed=True)

@@ -21,6 +21,7 @@ from meritnas.data.rows import Rows
 from meritnas.data.split import Split
 from meritnas.data.tables.asked_columns import asked_columns
 from meritnas.data.tables.reading import TableReading
+from meritnas.data.tables.row_places import hashed_split, row_places
 from meritnas.data.tables.source import Source
 from meritnas.data.tables.streaming import check_streamed
 from meritnas.data.tables.table_sketch import TableSketch
@@ -84,7 +85,7 @@ class StreamedTable:
         groups = len(self.table.groups)
         return (
             f"{self.table.rows:,} rows are streamed from {groups:,} row groups; rows for "
-            "validation and testing are chosen by a hash of their number",
+            "validation and testing are chosen by a hash",
         )
 
     def sketch(self, split: HashedSplit) -> TableSketch:
@@ -109,11 +110,14 @@ def outline_streamed(
     Raises:
         DataError: The target cannot be learned.
     """
-    split = HashedSplit(source.table.rows, seed)
+    split = hashed_split(source.table, seed, reading)
     found = TargetCounts.of(source.table, source.target, split)
     task = found.task(reading.task, reading.metric)
     weights = found.class_weights(task, reading.class_weight)
     notes = found.notes(task, reading.task, weights is not None)
+    if split.by:
+        together = f"rows of the same '{split.by}' are in the same part; it is no input itself"
+        notes = (*notes, together)
     return Outline(task, split, None, notes, weights)
 
 
@@ -156,7 +160,8 @@ def encode_streamed(
     valid, test = part(sketch.valid), part(sketch.test)
     for rows, what in ((train, "train on"), (valid, "validate on"), (test, "test on")):
         if not len(rows):
-            raise DataError(f"of {source.name} no rows are left to {what}; give more rows")
+            more = f"more and smaller groups of '{split.by}'" if split.by else "more rows"
+            raise DataError(f"of {source.name} no rows are left to {what}; give {more}")
     return Bundle(source.name, train, valid, test, encoder, outline.task)
 
 
@@ -217,8 +222,7 @@ class _Reader:
 
     def group(self, place: int, split: HashedSplit) -> Part:
         """The training rows of a group."""
-        group = self.table.groups[place]
-        rows = np.flatnonzero(split.is_train(split.places(group.first, group.rows)))
+        rows = np.flatnonzero(split.is_train(row_places(self.table, place, split)))
         categories = {column.name for column in self.encoder.category_columns}
         frame = self.table.read(place, self.encoder.columns | {self.task.target}, categories)
         inputs, target = self._encoded(frame, rows)

@@ -13,10 +13,10 @@ def check_streamed(reading: TableReading) -> None:
         UsageError: It is asked.
     """
     way, column = reading.split_by
-    if way != "random":
+    if way == "time":
         raise UsageError(
-            f"a table that is streamed is split at random, and split is {way}={column}; read it "
-            "into memory with --no-stream, or leave out split"
+            f"a table that is streamed is split at random or by group, and split is time={column}; "
+            "read it into memory with --no-stream, or leave out split"
         )
     if reading.drop_missing_target:
         raise UsageError(

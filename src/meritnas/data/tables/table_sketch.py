@@ -14,6 +14,7 @@ from meritnas.data.columns.sorting import Rules
 from meritnas.data.columns.texts_once import with_text_again
 from meritnas.data.files.parquet_table import ParquetTable
 from meritnas.data.hashed_split import HashedSplit
+from meritnas.data.tables.row_places import row_places
 
 _FIRST_ROWS = 100_000
 """By which it is seen what kind of values texts stand for."""
@@ -63,9 +64,9 @@ class TableSketch:
         }
         del first
         kept, found, train_rows = [], [], []
-        for place, group in enumerate(table.groups):
-            places = np.ones(group.rows) if split is None else split.places(group.first, group.rows)
-            train = np.ones(group.rows, bool) if split is None else split.is_train(places)
+        for place in range(len(table.groups)):
+            places = row_places(table, place, split)
+            train = np.ones(len(places), bool) if split is None else split.is_train(places)
             keep = ~train if split is None else split.is_sampled(places) | ~train
             parts = []
             once = {name for name, column in columns.items() if column.is_text}

@@ -19,6 +19,7 @@ from meritnas.data.labels import (
     rare_class_note,
     target_numbers,
 )
+from meritnas.data.tables.row_places import row_places
 from meritnas.data.task import Task, check_task_kind, check_varying
 from meritnas.errors import DataError
 
@@ -62,7 +63,7 @@ class TargetCounts:
             values = table.read(place, {target})[target]
             train = np.ones(group.rows, bool)
             if split is not None:
-                train = split.is_train(split.places(group.first, group.rows))
+                train = split.is_train(row_places(table, place, split))
             missing += int(values.isna().sum())
             if not missing:
                 found._add(values, train)
