@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -31,6 +32,10 @@ _WITH_POINT = re.compile(rf"(\d+|\d{{1,3}}((,|{_GROUPS})\d{{3}})+)(\.\d*)?|\.\d+
 _MAGNITUDES: Mapping[str, float] = MappingProxyType(
     {"k": 1e3, "K": 1e3, "M": 1e6, "mn": 1e6, "Mio": 1e6, "bn": 1e9, "B": 1e9, "Mrd": 1e9}
 )
+
+
+_UNITS = 1 << 16
+"""That are remembered: the same few are asked for with every cell of a column."""
 
 
 class Cell(NamedTuple):
@@ -70,6 +75,7 @@ def number_in(cell: Cell | None, unit: str, mark: Mark, magnitudes: bool) -> flo
     return None if number is None else number * factor
 
 
+@lru_cache(_UNITS)
 def unit_key(unit: str) -> str:
     """A unit for comparison: kg, KG and Kg are one, and so are year and years; not mW and MW."""
     plain = unit.replace(" ", "").rstrip(".")
@@ -78,6 +84,7 @@ def unit_key(unit: str) -> str:
     return plain if plain[:1] in ("m", "M", "p", "P") else plain.casefold()
 
 
+@lru_cache(_UNITS)
 def without_magnitude(unit: str) -> tuple[str, float]:
     """A unit without what stands for thousands or more, and by how much that multiplies."""
     for name, factor in _MAGNITUDES.items():
