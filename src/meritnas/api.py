@@ -60,6 +60,7 @@ def search(
     max_size_kb: float | None = None,
     max_latency_ms: float | None = None,
     max_peak_kb: float | None = None,
+    size_of: Literal["float32", "int8"] = "float32",
     space: Space | None = None,
     strategy: str | StrategySpec | None = None,
     preset: Literal["quick", "paper"] | None = None,
@@ -95,6 +96,8 @@ def search(
             are timed before the search (tables, images).
         max_peak_kb: the most kilobytes of activations that one row, image or word may take at
             any moment, executed in order.
+        size_of: the file that `max_size_kb` is about: "float32", its weights as they are, or
+            "int8", the file of 8-bit weights that `export` writes with `quantize="int8"`.
         space: one of `meritnas list spaces`, a spec with its options such as `Darts(cells=8)`, a
             `tabular_space(...)` and the like whose inputs and outputs fit the data, or what makes
             networks of your own: a function `build(pick, inputs, outputs)`, or a torch module with
@@ -139,6 +142,7 @@ def search(
             max_size_kb,
             max_latency_ms,
             max_peak_kb=max_peak_kb,
+            size_of=size_of,
             **paper,
         ),
         reading=reading,

@@ -18,6 +18,7 @@ from torch.func import functional_call
 from meritnas.devices.placement import on_cpu, placed
 from meritnas.devices.precision import computing_in, single
 from meritnas.families.family import Family
+from meritnas.families.int8_weights import COST, header_bytes, packed_bytes
 from meritnas.families.live_memory import peak_bytes
 from meritnas.families.tabular.family import TabularSpace
 from meritnas.nn.sliced import SlicedBatchNorm, SlicedLayerNorm
@@ -389,6 +390,14 @@ def params_are_what_counting_the_child_gives(case: Case) -> None:
         assert case.family.cost(architecture, "params") == counted
 
 
+def the_size_in_int8_is_that_of_its_weights(case: Case) -> None:
+    for picks in case.random_picks(8):
+        architecture = case.family.space.architecture(picks)
+        with torch.device("meta"):
+            state = case.family.child(architecture).state_dict()
+        assert case.family.cost(architecture, COST) == header_bytes() + packed_bytes(state)
+
+
 def peak_is_what_running_the_child_takes(case: Case) -> None:
     for picks in case.random_picks(8):
         architecture = case.family.space.architecture(picks)
@@ -498,6 +507,7 @@ CHECKS: tuple[Callable[[Case], None], ...] = (
     text_and_json_lead_back,
     restricting_keeps_texts_costs_and_children,
     params_are_what_counting_the_child_gives,
+    the_size_in_int8_is_that_of_its_weights,
     peak_is_what_running_the_child_takes,
     child_is_a_plain_module_that_extract_fills,
     seeds_decide_the_weights_and_leave_the_global_generator_alone,

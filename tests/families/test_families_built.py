@@ -364,7 +364,7 @@ def test_a_network_that_differs_by_chance_is_told() -> None:
 
     def by_chance(_: tuple[int, ...]) -> dict[str, Piece]:
         calls[0] += 1
-        return {"layer": Piece(calls[0] % 7, 0, 0, None)}
+        return {"layer": Piece(calls[0] % 7, 0, 0, 0, None)}
 
     with pytest.raises(SpaceError, match="the same answers gave two different networks"):
         Learner((2, 2, 2), by_chance, ("a", "b", "c")).learn()
@@ -372,7 +372,7 @@ def test_a_network_that_differs_by_chance_is_told() -> None:
 
 def test_decisions_that_all_interact_are_named() -> None:
     def tangled(picks: tuple[int, ...]) -> dict[str, Piece]:
-        return {"layer": Piece(int(np.prod(np.array(picks) + 2)), 0, 0, None)}
+        return {"layer": Piece(int(np.prod(np.array(picks) + 2)), 0, 0, 0, None)}
 
     names = [f"d{i}" for i in range(8)]
     with pytest.raises(SpaceError, match=r"decisions .*d[0-7].* interact: .* combinations"):
@@ -389,7 +389,7 @@ def test_few_networks_show_which_decisions_matter(seed: int) -> None:
 
     def made(picks: tuple[int, ...]) -> dict[str, Piece]:
         return {
-            str(n): Piece(int(table[tuple(picks[i] for i in group)]), 0, 0, None)
+            str(n): Piece(int(table[tuple(picks[i] for i in group)]), 0, 0, 0, None)
             for n, (group, table) in enumerate(zip(groups, tables, strict=True))
         }
 

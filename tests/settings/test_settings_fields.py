@@ -107,21 +107,34 @@ def test_every_setting_has_a_line_of_help(owner: type) -> None:
     st.integers(0, 10**12) | st.none(),
     st.floats(1e-3, 1e9) | st.none(),
     st.floats(1e-3, 1e9) | st.none(),
+    st.booleans(),
 )
 def test_limits_in_users_units_are_never_more_than_was_asked_for(
-    params: int | None, flops: int | None, size: float | None, latency: float | None
+    params: int | None, flops: int | None, size: float | None, latency: float | None, int8: bool
 ) -> None:
-    limits = Limits(params, flops, size, latency)
+    int8 = int8 and size is not None
+    limits = Limits(params, flops, size, latency, size_of="int8" if int8 else "float32")
     costs = limits.by_cost()
     assert costs.get("params") == params
     assert costs.get("flops") == flops
-    for cost, asked in (("size", size), ("latency", latency)):
+    counted = "size-int8" if int8 else "size"
+    assert not {"size", "size-int8"} - {counted} & costs.keys()
+    for cost, asked in ((counted, size), ("latency", latency)):
         if asked is None:
             assert cost not in costs
         else:
             assert costs[cost] <= asked * 1000 * (1 + 1e-9)
             assert costs[cost] > asked * 1000 - 1 - 1e-3
-    assert Limits.from_costs(costs).by_cost() == costs
+    again = Limits.from_costs(costs)
+    assert again.by_cost() == costs
+    assert again.size_of == limits.size_of
+
+
+def test_a_file_of_no_limit_is_refused() -> None:
+    with pytest.raises(UsageError, match="which file max_size_kb is about; give that too"):
+        Limits(9, size_of="int8")
+    with pytest.raises(UsageError, match="size_of must be one of float32, int8, got 'int4'"):
+        Limits(max_size_kb=1.0, size_of="int4")  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -65,6 +65,7 @@ class SearchEstimator(BaseEstimator):
     max_size_kb: float | None = None
     max_latency_ms: float | None = None
     max_peak_kb: float | None = None
+    size_of: Literal["float32", "int8"] = "float32"
     space: str | SpaceSpec | Callable[..., Any]
     strategy: str | StrategySpec
     epochs: int | None = None
@@ -86,6 +87,7 @@ class SearchEstimator(BaseEstimator):
             self.max_size_kb,
             self.max_latency_ms,
             max_peak_kb=self.max_peak_kb,
+            size_of=self.size_of,
         )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import Any
 from meritnas.errors import UsageError
 from meritnas.exporting.docker_export import FILE as DOCKER
 from meritnas.exporting.docker_export import docker_files
-from meritnas.exporting.int8_export import int8_files
+from meritnas.exporting.int8_export import with_int8_onnx
+from meritnas.exporting.int8_python import with_int8_python
 from meritnas.exporting.model_card import card_files
 from meritnas.exporting.onnx_export import FILE as ONNX
 from meritnas.exporting.onnx_export import onnx_files
@@ -18,6 +19,7 @@ from meritnas.exporting.python_export import SOURCE, python_files
 from meritnas.exporting.torch_export import FILE as PT2
 from meritnas.exporting.torch_export import torch_files
 from meritnas.exporting.trained import Trained, load_trained
+from meritnas.families.int8_weights import FILE as INT8_WEIGHTS
 from meritnas.families.source import WEIGHTS
 from meritnas.plugins import Trusted
 from meritnas.settings.checks import check_arguments
@@ -35,6 +37,9 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Trained], dict[str, bytes]
 }
 FORMS = tuple(_FORMS)
 """What a network can be written as."""
+
+_QUANTISED = {"onnx": with_int8_onnx, "python": with_int8_python, "docker": with_int8_python}
+"""Those that there are in int8, and what makes the files of each from those in float32."""
 
 
 def export(
@@ -62,8 +67,9 @@ def export(
         network: the architecture of one on the run's trade-off curve instead, such as "16-8-8".
         trust: functions and classes of your own that the run names, or their names
             `module:name`; others are not imported.
-        quantize: "int8" for `model-int8.onnx` besides, with `int8.json`, its scores on the test
-            rows; of "onnx" only. It reads the run's data again.
+        quantize: "int8" of "onnx" for `model-int8.onnx` besides, with `int8.json`, its scores on
+            the test rows; of "python" and "docker" for `weights-int8.safetensors` instead of
+            `weights.safetensors`, with `weights-int8.json`. It reads the run's data again.
         data: for that, the data, if the search was started with data in memory.
 
     Returns:
@@ -74,8 +80,9 @@ def export(
         StoreError: The run has no trained network, or a file is there already.
     """
     check_arguments(export, to=to, force=force, network=network, quantize=quantize)
-    if quantize not in (None, "int8") or (quantize and to != "onnx"):
-        raise UsageError(f"quantize is int8, and of the form onnx; got {quantize!r} of {to!r}")
+    if quantize not in (None, "int8") or (quantize and to not in _QUANTISED):
+        forms = " or ".join(_QUANTISED)
+        raise UsageError(f"quantize is int8, and of the form {forms}; got {quantize!r} of {to!r}")
     if to not in _FORMS:
         raise UsageError(f"no form '{to}';{did_you_mean(to, FORMS)} there are {', '.join(FORMS)}")
     trained = load_trained(run, network, trust)
@@ -83,11 +90,14 @@ def export(
     if out is None:
         check_folder(folder)
     named, make = _FORMS[to]
+    if quantize:
+        named = tuple(INT8_WEIGHTS if name == WEIGHTS else name for name in named)
     if not force and (folder / named[-1]).exists():
         raise exists_already(folder / named[-1])
     store = RunStore.open(checked_path("run", run))
-    small = {} if quantize is None else int8_files(trained, store.folder, data, trust)
-    files = {**small, **preprocessing_files(trained), **card_files(trained, store), **make(trained)}
+    files = {**preprocessing_files(trained), **card_files(trained, store), **make(trained)}
+    if quantize:
+        files = _QUANTISED[to](files, trained, store.folder, data, trust)
     if not force:
         _refuse_others(folder, files)
     write_together(folder, files)

@@ -38,6 +38,13 @@ _AT_ONCE = 256
 _QUANTISED = ["Conv", "Gemm", "MatMul"]
 
 
+def with_int8_onnx(
+    files: Mapping[str, bytes], trained: Trained, run: Path, data: Any = None, trust: Trusted = ()
+) -> dict[str, bytes]:
+    """The files of a network as ONNX, and before them those in int8, see `int8_files`."""
+    return {**int8_files(trained, run, data, trust), **files}
+
+
 def int8_files(
     trained: Trained, run: Path, data: Any = None, trust: Trusted = ()
 ) -> dict[str, bytes]:

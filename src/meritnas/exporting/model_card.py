@@ -21,6 +21,10 @@ _CALLS = {
         "Predictor; Predictor().table(rows)`: raw {many} become answers. It needs `model.py`, "
         "`weights.safetensors` and `encoder.json` beside it, numpy and torch; for pictures Pillow."
     ),
+    "weights-int8.safetensors": (
+        "weights in whole numbers of 8 bits, instead of `weights.safetensors`, which `model.py` "
+        "then reads; `weights-int8.json` has the scores beside those before."
+    ),
     "model.py": (
         "`from model import load; load()(inputs)`: the network as a torch Module, for encoded "
         "inputs, which `preprocessing.json` describes. It needs torch."
@@ -90,7 +94,7 @@ def _costs(trained: Trained, result: Mapping[str, Any]) -> Iterable[str]:
     own = result.get("architecture") == chosen.text
     limits = trained.limits
     rows = []
-    for name in family.of(chosen).costs:
+    for name in family.all_costs(chosen, limits):
         limit = amount_text(name, limits[name]) if name in limits else "none"
         rows.append([cost_name(name), amount_text(name, family.cost(chosen, name)), limit])
     yield from _table(["cost", "of this network", "limit"], rows)

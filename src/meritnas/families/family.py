@@ -19,6 +19,7 @@ from meritnas.cost.terms import CostTerms, Limit
 from meritnas.devices.placement import seed_other_devices
 from meritnas.errors import SpaceError, UsageError
 from meritnas.families.drawing import Drawing
+from meritnas.families.int8_weights import COST as INT8_SIZE
 from meritnas.families.latency import Device
 from meritnas.settings.limits import Limits
 from meritnas.settings.spec import SpaceSpec
@@ -301,8 +302,9 @@ class Family(ABC):
             limited: the costs that have a limit, which are told in any case.
         """
         own = self.of(architecture)
-        told = [name for name in own.maxima if own.counted or name in limited]
-        return {name: own.cost(architecture, name) for name in (*own.costs, *told)}
+        told = [name for name in own.costs if name != INT8_SIZE or name in limited]
+        told += [name for name in own.maxima if own.counted or name in limited]
+        return {name: own.cost(architecture, name) for name in told}
 
     def largest(self, name: str = "params") -> int:
         """No architecture costs more than this; 0 where nothing is known about that."""

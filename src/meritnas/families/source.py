@@ -11,13 +11,14 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from meritnas.errors import UsageError
 from meritnas.families.collector import Collector
 
 _WIDEST = 100
 WEIGHTS = "weights.safetensors"
 """The file beside the source."""
 
-_LOAD = '''def load(path: str | Path | None = None) -> Network:
+LOAD = '''def load(path: str | Path | None = None) -> Network:
     """The trained network, ready to use; None for the weights beside this file."""
     stored = Path(path or Path(__file__).with_name("weights.safetensors")).read_bytes()
     start = 8 + int.from_bytes(stored[:8], "little")
@@ -33,6 +34,55 @@ _LOAD = '''def load(path: str | Path | None = None) -> Network:
     network.load_state_dict(weights)
     return network.eval()
 '''
+
+_LOAD_INT8 = '''def load(path: str | Path | None = None) -> Network:
+    """The trained network, ready to use; None for the weights beside this file.
+
+    Matrices and kernels are whole numbers of 8 bits in the file, with a scale for each row.
+    """
+    stored = Path(path or Path(__file__).with_name("weights-int8.safetensors")).read_bytes()
+    start = 8 + int.from_bytes(stored[:8], "little")
+    parts = {}
+    for name, about in json.loads(stored[8:start]).items():
+        first, end = about["data_offsets"]
+        parts[name] = bytearray(stored[start + first : start + end])
+
+    def take(part: str, kind: torch.dtype, *shape: int) -> torch.Tensor:
+        numbers = torch.Size(shape).numel()
+        if not numbers:
+            return torch.empty(shape, dtype=kind)
+        found = torch.frombuffer(parts[part][: numbers * kind.itemsize], dtype=kind)
+        del parts[part][: numbers * kind.itemsize]
+        return found.reshape(shape)
+
+    network = Network()
+    weights = network.state_dict()
+    for name, own in sorted(weights.items()):
+        if name.endswith("num_batches_tracked"):  # of use in training alone
+            continue
+        if own.dtype != torch.float32 or name.endswith(("running_mean", "running_var")):
+            weights[name] = take("bytes", own.dtype, *own.shape)
+        elif own.dim() > 1 and own.numel() >= 2 * len(own):
+            numbers = take("int8", torch.int8, *own.shape)
+            scales = take("scales", torch.float32, len(own))
+            weights[name] = numbers * scales.reshape(-1, *[1] * (own.dim() - 1))
+        else:
+            weights[name] = take("float32", torch.float32, *own.shape)
+    if any(parts.values()):
+        raise ValueError("the file has more weights than the network")
+    network.load_state_dict(weights)
+    return network.eval()
+'''
+
+
+def with_int8_weights(source: str) -> str:
+    """The same file of a network, for weights as `families.int8_weights` packs them."""
+    if not source.endswith(LOAD):
+        raise UsageError(
+            "this space writes its networks itself, and their weights in float32; leave out "
+            "--quantize"
+        )
+    return source.removesuffix(LOAD) + _LOAD_INT8
 
 
 def network_source(
@@ -81,7 +131,7 @@ from __future__ import annotations
 
 {network}
 
-{_LOAD}'''
+{LOAD}'''
 
 
 def escaped(name: str) -> str:

@@ -12,6 +12,7 @@ from meritnas.data.kind import DataKind, Source
 from meritnas.data.kinds import load_again
 from meritnas.errors import DataError, StoreError, UsageError
 from meritnas.families.family import Family
+from meritnas.families.int8_weights import COST as INT8_SIZE
 from meritnas.families.latency import terms_from_json, terms_to_json
 from meritnas.families.part_times import KnownTimes
 from meritnas.prepare.config import kind_of_run
@@ -24,6 +25,9 @@ from meritnas.settings.preset import Facts
 from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_folder import RESTORE
 from meritnas.store.run_store import RunStore
+
+_SOURCES = 3
+"""Networks at random that are written as Python, to see whether those of a space can be."""
 
 
 @dataclass(frozen=True)
@@ -162,3 +166,17 @@ def _check_limits(settings: SearchSettings, kind: DataKind, family: Family) -> N
                 f"the space '{settings.space.name}' has no limit on {cost}; for {kind.many} limit "
                 f"{' or '.join(family.limitable)}"
             )
+    if INT8_SIZE in settings.limits:
+        _check_writable(family)
+
+
+def _check_writable(family: Family) -> None:
+    """Complain about a limit on a file in int8 that networks have not: it comes with Python."""
+    try:
+        for seed in range(_SOURCES):
+            family.asked.source(family.random(seed))
+    except UsageError as error:
+        raise UsageError(
+            f"size_of='int8' is about a file that stands beside networks as Python, and {error}; "
+            "leave size_of out"
+        ) from error

@@ -11,8 +11,10 @@ _COST_NAMES = {
     "flops": "multiply-adds",
     "flops-paper": "multiply-adds, as papers count",
     "size": "stored size",
+    "size-int8": "stored size in int8",
     "latency": "latency",
     "peak": "activations at once",
+    "file": "the whole file",
 }
 _METRIC_NAMES = {
     "accuracy": "accuracy",
@@ -45,7 +47,7 @@ def cost_name(cost: str) -> str:
 
 def amount_text(cost: str, amount: int) -> str:
     """A cost in the unit that its limit is given in."""
-    if cost in ("size", "peak"):
+    if cost in ("size", "size-int8", "peak", "file"):
         return f"{amount / 1000:,.1f} kB"
     if cost == "latency":
         return f"{amount / 1000:,.3f} ms"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from meritnas.errors import UsageError
 from meritnas.settings.checks import check_fields
@@ -26,6 +26,9 @@ _COSTS = {
 _MOST = 10**300
 """More than any network has."""
 
+_INT8_SIZE = "size-int8"
+"""The cost that `max_size_kb` limits where it is about the file in int8."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -39,6 +42,7 @@ class Limits:
         max_params_paper: Most parameters as the space's paper counts.
         max_flops_paper: Most multiply-adds as the space's paper counts.
         max_peak_kb: Most kilobytes (1,000 bytes) of activations at any moment, for one row.
+        size_of: The file that --max-size-kb is about: with weights as they are, or 8-bit ones.
     """
 
     max_params: int | None = field(default=None, metadata=shown(most=_MOST))
@@ -48,6 +52,7 @@ class Limits:
     max_params_paper: int | None = field(default=None, metadata=shown(most=_MOST))
     max_flops_paper: int | None = field(default=None, metadata=shown(most=_MOST))
     max_peak_kb: float | None = None
+    size_of: Literal["float32", "int8"] = "float32"
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -55,6 +60,10 @@ class Limits:
             value = getattr(self, name)
             if value is not None and unit > 1 and not 0 < value < math.inf:
                 raise UsageError(f"{name} must be above 0 and finite, got {value}")
+        if self.size_of != "float32" and self.max_size_kb is None:
+            raise UsageError(
+                f"size_of says which file max_size_kb is about; give that too, got {self.size_of}"
+            )
 
     def by_cost(self) -> dict[str, int]:
         """The limits that are set, as whole numbers of the costs' own units.
@@ -62,16 +71,25 @@ class Limits:
         A kilobyte is 1,000 bytes: what keeps this limit keeps it at 1,024 too.
         """
         found: dict[str, int] = {}
-        for name, (cost, unit) in _COSTS.items():
+        for name, (cost, unit) in self._costs.items():
             value = getattr(self, name)
             if value is not None:
                 # As it is written: 1.001 * 1000 of floats is a little less than 1001.
                 found[cost] = int(Decimal(repr(float(value))) * unit) if unit > 1 else value
         return found
 
+    @property
+    def _costs(self) -> Mapping[str, tuple[str, int]]:
+        in_int8 = {"max_size_kb": (_INT8_SIZE, 1000)} if self.size_of == "int8" else {}
+        return {**_COSTS, **in_int8}
+
     @staticmethod
     def from_costs(limits: Mapping[str, int]) -> Limits:
         """The inverse of `by_cost`."""
+        if _INT8_SIZE in limits:
+            kept = {name: most for name, most in limits.items() if name != _INT8_SIZE}
+            whole = Limits.from_costs(kept)
+            return replace(whole, max_size_kb=limits[_INT8_SIZE] / 1000, size_of="int8")
         given: dict[str, Any] = {
             name: limits[cost] if unit == 1 else limits[cost] / unit
             for name, (cost, unit) in _COSTS.items()

@@ -35,7 +35,8 @@ def export(
     quantize: Annotated[
         str | None,
         typer.Option(
-            metavar="int8", help="With onnx: also in int8, with its scores on the test rows."
+            metavar="int8",
+            help="In int8: with onnx beside the other, with python and docker instead of float32.",
         ),
     ] = None,
     trust: Trust = None,

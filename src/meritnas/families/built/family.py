@@ -25,6 +25,8 @@ from meritnas.families.built.supernet import BuiltSupernet
 from meritnas.families.built.traced import drawing_of, source_of
 from meritnas.families.drawing import Drawing
 from meritnas.families.family import Absence, Running, keep, seeded
+from meritnas.families.int8_weights import COST as INT8_SIZE
+from meritnas.families.int8_weights import UNIT, header_bytes
 from meritnas.families.latency import Device, microseconds_on
 from meritnas.families.live_memory import PEAK_UNIT
 from meritnas.families.own import own_space
@@ -216,6 +218,7 @@ class Origin:
             "params": terms(lambda piece: piece.params, 0, "parameters"),
             "flops": terms(lambda piece: piece.flops, 0, "multiply-adds"),
             "size": terms(lambda piece: piece.stored, rest, "kB as stored", 1000),
+            INT8_SIZE: terms(lambda piece: piece.in_int8, header_bytes(), *UNIT),
         }
 
     def timed(self, device: Device) -> CostTerms:

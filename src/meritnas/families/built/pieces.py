@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
+from meritnas.families.int8_weights import packed_bytes
 from meritnas.families.live_memory import peak_by_place
 from meritnas.families.stored_size import stored_bytes
 
@@ -34,12 +35,14 @@ class Piece:
     Attributes:
         params: its weights.
         stored: bytes of its weights and buffers in a file.
+        in_int8: the same in a file of 8-bit weights.
         flops: multiply-adds of its matrix products and convolutions for one row.
         signature: what its time follows from, where that can be measured alone.
     """
 
     params: int
     stored: int
+    in_int8: int
     flops: int
     signature: Signature | None
 
@@ -81,7 +84,7 @@ class Observer:
             flops, signature = watch.flops.get(name, 0), watch.signatures.get(name)
             if params or own or flops or signature is not None:
                 stored = stored_bytes(own, prefix) if own else 0
-                found[name] = Piece(params, stored, flops, signature)
+                found[name] = Piece(params, stored, packed_bytes(own), flops, signature)
         return found
 
     def peaks(self, network: nn.Module, inputs: Tensor) -> dict[str, int]:

@@ -12,6 +12,7 @@ from torch import fx, nn
 
 from meritnas.errors import UsageError
 from meritnas.families.drawing import Drawing, Node
+from meritnas.families.source import LOAD
 from meritnas.families.tabular.embed import EmbedTable
 
 _NO_SOURCE = (
@@ -21,14 +22,6 @@ _NO_SOURCE = (
 _MOST_NODES = 60
 _IMPORTED = ("torch", "device", "inf", "nan", "self", "getattr")
 _SUMS = ("add", "iadd", "add_")
-_LOAD = '''def load(path: str | Path | None = None) -> Network:
-    """The trained network, ready to use; None for the weights beside this file."""
-    from safetensors.torch import load_file
-
-    network = Network()
-    network.load_state_dict(load_file(path or Path(__file__).with_name("model.safetensors")))
-    return network.eval()
-'''
 
 
 class _Tracer(fx.Tracer):
@@ -150,7 +143,7 @@ def source_of(network: nn.Module, text: str, about: str) -> str:
         raise UsageError(_NO_SOURCE.format(f"it calls {', '.join(strange)}"))
     forward = textwrap.indent(code.src.strip(), "    ")
     body = forward[forward.index("def forward") :]
-    return f'''"""A network that MeritNAS found; needs torch, and safetensors to load weights.
+    return f'''"""A network that MeritNAS found; needs torch.
 
 {json.dumps(text, ensure_ascii=False)[1:-1]}
 
@@ -159,6 +152,7 @@ preprocessing.json says how data becomes inputs, and what scores stand for.
 
 from __future__ import annotations
 
+import json
 from math import inf, nan
 from pathlib import Path
 
@@ -186,7 +180,7 @@ class Network(nn.Module):
     {body}
 
 
-{_LOAD}'''
+{LOAD}'''
 
 
 def _made(graph: fx.GraphModule) -> Iterator[str]:

@@ -13,6 +13,8 @@ from meritnas.cost.terms import CostTerms, Factor
 from meritnas.families.convnet import blocks
 from meritnas.families.convnet.blocks import BLOCKS
 from meritnas.families.convnet.child import make_block
+from meritnas.families.int8_weights import COST as INT8_SIZE
+from meritnas.families.int8_weights import UNIT, header_bytes, tensor_bytes
 from meritnas.families.stored_size import BYTES_A_WEIGHT, entry_bytes, file_bytes
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ def counted_costs(family: ConvnetSpace) -> dict[str, CostTerms]:
     params = stage_factors(family, _parameters, lambda width: width * classes)
     flops = stage_factors(family, _multiply_adds, lambda width: width * classes, areas=True)
     size = stage_factors(family, _stored_bytes, lambda width: BYTES_A_WEIGHT * width * classes)
+    int8 = stage_factors(family, _int8_bytes, lambda width: tensor_bytes(classes, width))
     rest = file_bytes(len(sizes)) + BYTES_A_WEIGHT * classes
     rest += entry_bytes("output.weight", (classes, _WIDEST))
     rest += entry_bytes("output.bias", (classes,))
@@ -44,6 +47,7 @@ def counted_costs(family: ConvnetSpace) -> dict[str, CostTerms]:
         "params": CostTerms(sizes, classes, params, "parameters"),
         "flops": CostTerms(sizes, classes, flops, "multiply-adds"),
         "size": CostTerms(sizes, rest, size, "kB as stored", 1000),
+        INT8_SIZE: CostTerms(sizes, header_bytes() + tensor_bytes(classes), int8, *UNIT),
     }
 
 
@@ -123,6 +127,24 @@ def _stored_bytes(
     )
     weights = BYTES_A_WEIGHT * blocks.parameters(block, inputs, width, first)
     return np.array([weights + kept + _entries(name, first)])
+
+
+def _int8_bytes(
+    name: str, inputs: int, width: int, first: bool, sides: Sequence[Side], stage: int
+) -> np.ndarray:
+    """Kernels and what squeezes in int8; four numbers a channel of norms."""
+    del sides, stage
+    block = BLOCKS[name]
+    total = sum(
+        tensor_bytes(go, come // groups, kernel, kernel) + 4 * tensor_bytes(go)
+        for come, go, kernel, groups in blocks.convolutions(block, inputs, width, first).values()
+    )
+    channels = blocks.squeezed_channels(block, width)
+    if channels:
+        hidden = blocks.squeezed(channels)
+        total += tensor_bytes(hidden, channels) + tensor_bytes(hidden)
+        total += tensor_bytes(channels, hidden) + tensor_bytes(channels)
+    return np.array([total])
 
 
 @cache

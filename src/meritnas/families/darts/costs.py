@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.darts.child import EDGES
+from meritnas.families.int8_weights import COST as INT8_SIZE
+from meritnas.families.int8_weights import UNIT, header_bytes, packed_bytes
 from meritnas.families.latency import Device, microseconds_on
 from meritnas.families.operations import CHILD, NONE, make_operation
 from meritnas.families.stored_size import file_bytes, stored_bytes
@@ -32,19 +34,20 @@ class _Operation(NamedTuple):
 
 
 class _Counts(NamedTuple):
-    """What an operation costs; `bytes` is with names that begin with nothing."""
+    """What an operation costs; `bytes` is with names that begin with nothing, `int8` in int8."""
 
     params: int
     flops: int
     bytes: int
     tensors: int
+    int8: int
 
 
 def counted_costs(family: DartsSpace) -> dict[str, CostTerms]:
     """All costs that need no measurement: of each edge's operation in each cell that has it."""
     with torch.device("meta"):
         bare = family.bare()
-    params, flops, size = _rows(family), _rows(family), _rows(family)
+    params, flops, size, int8 = (_rows(family) for _ in range(4))
     known: dict[_Operation, _Counts] = {}
     for decision, option, operation, prefix in _uses(family):
         if operation not in known:
@@ -53,6 +56,7 @@ def counted_costs(family: DartsSpace) -> dict[str, CostTerms]:
         params[decision][option] += own.params
         flops[decision][option] += own.flops
         size[decision][option] += own.bytes + own.tensors * len(prefix)
+        int8[decision][option] += own.int8
     none = (None,) * (len(params) - 1)
     rest = file_bytes(len(params)) + stored_bytes(bare.state_dict())
     macs = multiply_adds(bare, family.image)
@@ -60,6 +64,7 @@ def counted_costs(family: DartsSpace) -> dict[str, CostTerms]:
         "params": chain_terms(parameters(bare), params, none, "parameters"),
         "flops": chain_terms(macs, flops, none, "multiply-adds"),
         "size": chain_terms(rest, size, none, "kB as stored", 1000),
+        INT8_SIZE: chain_terms(header_bytes() + packed_bytes(bare.state_dict()), int8, none, *UNIT),
     }
 
 
@@ -102,4 +107,5 @@ def _counted(operation: _Operation) -> _Counts:
         made = operation.made()
     weights = made.state_dict()
     macs = multiply_adds(made, operation.shape)
-    return _Counts(parameters(made), macs, stored_bytes(weights), len(weights))
+    stored, in_int8 = stored_bytes(weights), packed_bytes(weights)
+    return _Counts(parameters(made), macs, stored, len(weights), in_int8)

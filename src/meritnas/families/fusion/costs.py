@@ -15,6 +15,8 @@ from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.fusion.backbone import measured, stand_ins
 from meritnas.families.fusion.child import CellParts, FusionNetwork, scores
 from meritnas.families.fusion.text import longest_text
+from meritnas.families.int8_weights import COST as INT8_SIZE
+from meritnas.families.int8_weights import UNIT, header_bytes, packed_bytes
 from meritnas.families.latency import Device, microseconds_on
 from meritnas.families.operations import CHILD
 from meritnas.families.stored_size import stored_bytes, text_file_bytes
@@ -41,6 +43,7 @@ def counted_costs(family: FusionSpace) -> dict[str, CostTerms]:
         "params": _terms(family, parameters(bare), params, "parameters"),
         "flops": _terms(family, macs, flops, "multiply-adds"),
         "size": _stored(family, bare, made),
+        **_in_int8(family, bare, made),
     }
 
 
@@ -68,6 +71,17 @@ def _stored(family: FusionSpace, bare: FusionNetwork, made: Mapping[str, nn.Modu
                 stored_bytes(made[name].state_dict(), prefix) for name in names
             ]
     return chain_terms(rest, rows, (None,) * (len(rows) - 1), "kB as stored", 1000)
+
+
+def _in_int8(
+    family: FusionSpace, bare: FusionNetwork, made: Mapping[str, nn.Module]
+) -> dict[str, CostTerms]:
+    """Bytes of the file of 8-bit weights; nothing with a backbone that cannot leave as Python."""
+    if any(callable(own) for _, own in family.backbones):
+        return {}
+    each = {name: packed_bytes(one.state_dict()) for name, one in made.items()}
+    rest = header_bytes() + packed_bytes(bare.state_dict())
+    return {INT8_SIZE: _terms(family, rest, each, *UNIT)}
 
 
 def timed_terms(family: FusionSpace, device: Device) -> CostTerms:

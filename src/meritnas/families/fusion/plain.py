@@ -29,7 +29,13 @@ from meritnas.families.fusion.arguments import (
 from meritnas.families.fusion.backbone import Backbone, stand_ins
 from meritnas.families.fusion.child import Feature
 from meritnas.families.fusion.plain_child import Answers, Concatenation, FlatReader, LateAveraging
-from meritnas.families.fusion.plain_costs import CONCATENATION, LATE, stored_size, timed_terms
+from meritnas.families.fusion.plain_costs import (
+    CONCATENATION,
+    LATE,
+    int8_size,
+    stored_size,
+    timed_terms,
+)
 from meritnas.families.fusion.reader import make_backbones
 from meritnas.families.fusion.shown import about_rows, check_source
 from meritnas.families.latency import Device
@@ -143,7 +149,8 @@ class PlainFusion(TimedFamily):
                     row[k] = hidden * sum(inputs) + len(inputs) * each
             factors = (Factor((0, 1), table),)
             found[cost] = CostTerms(self.space.sizes, constants[cost], factors, unit)
-        return {**found, "size": stored_size(self, reader.widths), **self.timed_costs}
+        size = {"size": stored_size(self, reader.widths), **int8_size(self, reader.widths)}
+        return {**found, **size, **self.timed_costs}
 
     def timed(self, device: Device = "cpu") -> PlainFusion:
         """With a latency for every network."""

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from meritnas.cost.terms import CostTerms, Factor
 from meritnas.families.family import seeded
 from meritnas.families.fusion.plain_child import Head
+from meritnas.families.int8_weights import COST as INT8_SIZE
+from meritnas.families.int8_weights import UNIT, header_bytes, packed_bytes, tensor_bytes
 from meritnas.families.latency import Device, microseconds_on
 from meritnas.families.stored_size import (
     BYTES_A_WEIGHT,
@@ -57,12 +59,39 @@ def stored_size(family: PlainFusion, widths: Sequence[int]) -> CostTerms:
             for inputs in heads:
                 numbers = hidden * (inputs + 5 + family.outputs) + family.outputs
                 row[k] += BYTES_A_WEIGHT * numbers + beside
-    # A user's own backbone is made for real: its names are not known otherwise.
-    own = any(callable(each) for _, each in family.backbones)
-    with seeded(0), torch.device("cpu" if own else "meta"):
-        backbones = family.reader().state_dict()
+    backbones = _backbones(family)
     rest = text_file_bytes(f"{LATE}({'9' * 5})") + stored_bytes(backbones, "reader.")
     return CostTerms(family.space.sizes, rest, (Factor((0, 1), table),), "kB as stored", 1000)
+
+
+def int8_size(family: PlainFusion, widths: Sequence[int]) -> dict[str, CostTerms]:
+    """Bytes of the file of 8-bit weights; nothing with a backbone that cannot leave as Python.
+
+    Args:
+        family: whose networks.
+        widths: of each modality's vector.
+    """
+    if any(callable(own) for _, own in family.backbones):
+        return {}
+    table = np.zeros(family.space.sizes, dtype=np.int64)
+    for row, way in zip(table, family.options[0], strict=True):
+        heads = _read(way, widths)
+        for k, hidden in enumerate(map(int, family.options[1])):
+            own = 5 * tensor_bytes(hidden)  # the bias, and what the norm has
+            own += tensor_bytes(family.outputs, hidden) + tensor_bytes(family.outputs)
+            row[k] = sum(own + tensor_bytes(hidden, inputs) for inputs in heads)
+    rest = header_bytes() + packed_bytes(_backbones(family))
+    return {INT8_SIZE: CostTerms(family.space.sizes, rest, (Factor((0, 1), table),), *UNIT)}
+
+
+def _backbones(family: PlainFusion) -> dict[str, Tensor]:
+    """What reads modalities, as it stands in a file.
+
+    A user's own backbone is made for real: its names are not known otherwise.
+    """
+    own = any(callable(each) for _, each in family.backbones)
+    with seeded(0), torch.device("cpu" if own else "meta"):
+        return family.reader().state_dict()
 
 
 def timed_terms(family: PlainFusion, device: Device) -> CostTerms:

@@ -13,6 +13,8 @@ from torch import Tensor, nn
 from meritnas.cost.terms import CostTerms, chain_terms
 from meritnas.families.counting import multiply_adds, parameters
 from meritnas.families.image_size import ImageShape
+from meritnas.families.int8_weights import COST as INT8_SIZE
+from meritnas.families.int8_weights import UNIT, header_bytes, packed_bytes
 from meritnas.families.latency import Device, microseconds_on
 from meritnas.families.nasbench201.child import EDGES, STAGES
 from meritnas.families.operations import CHILD, NONE, SKIP, halved, make_operation
@@ -27,13 +29,14 @@ def counted_costs(family: Nasbench201Space) -> dict[str, CostTerms]:
     with torch.device("meta"):
         bare = family.bare()
     params = {name: 0 for names in family.options for name in names}
-    flops, bytes_ = dict(params), dict(params)
+    flops, bytes_, int8 = dict(params), dict(params), dict(params)
     for stage, shape in enumerate(stage_shapes(family), start=1):
         for name in params.keys() - {NONE}:
             with torch.device("meta"):
                 operation = make_operation(name, shape[0], 1, CHILD)
             params[name] += family.cells * parameters(operation)
             flops[name] += family.cells * multiply_adds(operation, shape)
+            int8[name] += family.cells * packed_bytes(operation.state_dict())
             bytes_[name] += sum(
                 stored_bytes(operation.state_dict(), f"stage{stage}cell{cell}.edges.0.")
                 for cell in range(1, family.cells + 1)
@@ -48,7 +51,8 @@ def counted_costs(family: Nasbench201Space) -> dict[str, CostTerms]:
         for name, terms in found.items()
     }
     size = _terms(family, rest, bytes_, "kB as stored", 1000)
-    return {**found, "size": size, **as_in_the_table}
+    small = _terms(family, header_bytes() + packed_bytes(bare.state_dict()), int8, *UNIT)
+    return {**found, "size": size, INT8_SIZE: small, **as_in_the_table}
 
 
 def timed_terms(family: Nasbench201Space, device: Device) -> CostTerms:

@@ -19,6 +19,7 @@ from meritnas.families.cell_words import short_cell, split_after
 from meritnas.families.drawing import Drawing, Node, node_name
 from meritnas.families.family import Running, keep, seeded
 from meritnas.families.image_size import ImageShape, check_image
+from meritnas.families.int8_weights import COST as INT8_SIZE
 from meritnas.families.latency import Device
 from meritnas.families.nasbench201.child import EDGES, STAGES, CellNetwork, skeleton
 from meritnas.families.nasbench201.costs import counted_costs, timed_terms
@@ -42,7 +43,7 @@ from meritnas.space.space import Space
 from meritnas.supernet.gated import GatedSupernet
 from meritnas.supernet.mixed import Mixed
 
-_BUILT = ("params", "flops", "size", "latency", "peak")
+_BUILT = ("params", "flops", "size", INT8_SIZE, "latency", "peak")
 """The costs of the child as it is built, without dead operations."""
 
 OPERATIONS = (NONE, SKIP, "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from meritnas.cost.terms import CostTerms, Factor
+from meritnas.families.int8_weights import COST as INT8_SIZE
+from meritnas.families.int8_weights import UNIT, header_bytes, tensor_bytes
 from meritnas.families.latency import Device, microseconds_on
 from meritnas.families.recurrent.cell import ACTIVATIONS, NONE, Edge
 from meritnas.families.recurrent.child import RecurrentNetwork, make_map
@@ -22,6 +24,9 @@ from meritnas.families.stored_size import BYTES_A_WEIGHT, entry_bytes, file_byte
 
 if TYPE_CHECKING:
     from meritnas.families.recurrent.family import RecurrentSpace
+
+Shapes = Mapping[str, tuple[int, ...]]
+"""Of weights, by their names."""
 
 
 def counted_costs(family: RecurrentSpace) -> dict[str, CostTerms]:
@@ -37,33 +42,44 @@ def counted_costs(family: RecurrentSpace) -> dict[str, CostTerms]:
         del number
         return 0 if name == NONE else maps[name]
 
-    def stored(name: str) -> int:
+    def shapes_of(name: str) -> Shapes:
         shapes: dict[str, tuple[int, ...]] = {"words.weight": (family.vocabulary, width)}
         shapes |= {"output.weight": (family.vocabulary, width), "output.bias": (family.vocabulary,)}
         if name == CELL:
             shapes |= dict.fromkeys(("from_words.weight", "from_state.weight"), (2 * width, width))
-            return _stored(shapes)
+            return shapes
         rows = KNOWN[name].gates * width
         for own in WEIGHTS:
             shapes[f"cell.{own}"] = (rows, width) if own.endswith("weight") else (rows,)
-        return _stored(shapes)
+        return shapes
 
-    def stored_edge(number: int, name: str) -> int:
+    def edge_shapes(number: int, name: str) -> Shapes:
         if name == NONE:
-            return 0
+            return {}
         kinds = ("gates",) if ACTIVATIONS[name] is None else ("gates", "maps")
-        return _stored({f"{kind}.{number}.weight": (width, width) for kind in kinds})
+        return {f"{kind}.{number}.weight": (width, width) for kind in kinds}
 
-    words = family.vocabulary * width
-    rest, kilobytes = file_bytes(len(family.space.sizes)), ("kB as stored", 1000)
+    def size(stored: Callable[[Shapes], int], rest: int, *unit: Any) -> CostTerms:
+        def stored_edge(number: int, name: str) -> int:
+            return stored(edge_shapes(number, name))
+
+        return _terms(family, rest, lambda name: stored(shapes_of(name)), stored_edge, *unit)
+
+    words, rest = family.vocabulary * width, file_bytes(len(family.space.sizes))
     return {
         "params": _terms(family, words + output, update, edge, "parameters"),
         "flops": _terms(family, output, update, edge, "multiply-adds"),
-        "size": _terms(family, rest, stored, stored_edge, *kilobytes),
+        "size": size(_stored, rest, "kB as stored", 1000),
+        INT8_SIZE: size(_in_int8, header_bytes(), *UNIT),
     }
 
 
-def _stored(shapes: Mapping[str, tuple[int, ...]]) -> int:
+def _in_int8(shapes: Shapes) -> int:
+    """Bytes of tensors in a file of 8-bit weights."""
+    return sum(tensor_bytes(*shape) for shape in shapes.values())
+
+
+def _stored(shapes: Shapes) -> int:
     """Bytes of tensors in a file, at most."""
     each = (BYTES_A_WEIGHT * math.prod(s) + entry_bytes(name, s) for name, s in shapes.items())
     return sum(each)

@@ -7,11 +7,19 @@ from dataclasses import replace
 
 from meritnas.cost.reduced import cheapest
 from meritnas.data.columns.inputs import most_codes
+from meritnas.families.int8_weights import COST as INT8_SIZE
+from meritnas.families.int8_weights import header_bytes
 from meritnas.families.stored_size import BYTES_A_WEIGHT
 from meritnas.families.tabular.family import TabularSpace
 
 EMBEDDING_SHARE = 0.3
 """Of the weights that a limit allows, embeddings take at most this part, narrower if need be."""
+
+
+_ON_WEIGHTS = ("params", "size", INT8_SIZE)
+
+_INT8_BYTES_A_WEIGHT = 2
+"""With a scale of four bytes for each category, narrow embeddings take three, wide ones one."""
 
 
 def narrowed(family: TabularSpace, limits: Mapping[str, int]) -> TabularSpace:
@@ -24,7 +32,7 @@ def narrowed(family: TabularSpace, limits: Mapping[str, int]) -> TabularSpace:
     if weights is None:
         return family
     found = _with_embeddings(family, int(EMBEDDING_SHARE * weights))
-    while cheapest(found.costs["params"])[0] > weights:
+    while not _has_room(found, limits):
         narrower = _with_embeddings(found, found.inputs.embedding_params - 1)
         if narrower == found:
             break
@@ -54,7 +62,16 @@ def most_weights(family: TabularSpace, limits: Mapping[str, int]) -> int | None:
         bounds.append(limits["params"])
     if "size" in limits:
         bounds.append((limits["size"] - family.header_bytes) // BYTES_A_WEIGHT)
+    if INT8_SIZE in limits:
+        bounds.append((limits[INT8_SIZE] - header_bytes()) // _INT8_BYTES_A_WEIGHT)
     return min(bounds, default=None)
+
+
+def _has_room(family: TabularSpace, limits: Mapping[str, int]) -> bool:
+    """Whether some network keeps each limit on weights."""
+    return all(
+        cheapest(family.costs[name])[0] <= limits[name] for name in _ON_WEIGHTS if name in limits
+    )
 
 
 def _with_embeddings(family: TabularSpace, params: int) -> TabularSpace:

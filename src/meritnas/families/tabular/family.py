@@ -19,11 +19,13 @@ from meritnas.data.columns.inputs import TableInputs, as_table_inputs
 from meritnas.devices.placement import placed
 from meritnas.errors import SpaceError
 from meritnas.families.family import Absence, Running, keep, seeded
+from meritnas.families.int8_weights import COST as INT8_SIZE
 from meritnas.families.latency import ROUNDS, Clock, Device, microseconds
 from meritnas.families.source import network_source
 from meritnas.families.stored_size import BYTES_A_WEIGHT, header_bytes
 from meritnas.families.tabular.child import EmbeddingNetwork, LayerNetwork, layer_parts
 from meritnas.families.tabular.dropout import PooledDropout
+from meritnas.families.tabular.int8_size import int8_size
 from meritnas.families.tabular.peak import peak_cost
 from meritnas.families.tabular.spec import Tabular
 from meritnas.families.tabular.supernet import TabularSupernet, embed_table
@@ -65,6 +67,7 @@ class TabularSpace(TimedFamily):
         params-paper: the same without the embeddings, as TabNAS counts.
         flops: multiply-adds of the linear layers for one row.
         size: bytes of its safetensors file, with an upper bound for the file's header.
+        size-int8: the same of its file in int8 (`families.int8_weights`).
         latency: microseconds for one row, where `timed` has measured them.
         peak: bytes of activations that one row takes at once (`families.live_memory`).
     """
@@ -94,6 +97,7 @@ class TabularSpace(TimedFamily):
             "params-paper": self._terms(0, bias=True, unit="parameters without embeddings"),
             "flops": self._terms(0, bias=False, unit="multiply-adds"),
             "size": params.scaled(BYTES_A_WEIGHT, self.header_bytes, "kB as stored", 1000),
+            INT8_SIZE: int8_size(self),
             **self.timed_costs,
         }
 
