@@ -50,6 +50,7 @@ ARGUMENTS = {
     "own_step": [],
     "executor": ["wine"],
     "exports": ["wine"],
+    "int8": ["wine"],
     "shapley_ablation": [*CIFAR, "--seeds", "0", "--data", "images.npz"],
     "shapley_long": [*CIFAR, "--out", "runs", "--spaces", "nasbench201"],
     "shapley_speed": [],
