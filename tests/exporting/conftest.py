@@ -1,12 +1,49 @@
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import meritnas.exporting.export as export_module
 from flat_search import search, train
+from meritnas.exporting import measured_files
+from meritnas.exporting.trained import Trained, load_trained
+from meritnas.exporting.verify import verify
+from meritnas.store.whole_files import write_together
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _every_export_is_verified() -> Iterator[None]:
+    """Whatever a test writes is counted again, as it stands there, before it goes on."""
+    loaded: list[Trained] = []
+
+    def loading(*arguments: Any) -> Trained:
+        loaded.append(load_trained(*arguments))
+        return loaded[-1]
+
+    def writing(folder: Path, files: Mapping[str, bytes]) -> None:
+        write_together(folder, files)
+        trained = loaded[-1]
+        params = trained.family.cost(trained.architecture, "params")
+        paths = [folder / name for name in files if name.endswith((".onnx", ".pt2"))]
+        for path in [p for p in paths if p.name != "raw.onnx"] + [folder] * ("model.py" in files):
+            found = verify(path)
+            counted = {check.cost: check.found for check in found.checks}
+            assert found.kept, found
+            # Graphs have norms as part of what is before them, and no layer that nobody reads.
+            folded = path.suffix == ".onnx" or path.suffix == ".pt2"
+            assert counted["params"] == params or (folded and 0 < counted["params"] < params), found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(export_module, "load_trained", loading)
+        patch.setattr(export_module, "write_together", writing)
+        patch.setattr(measured_files, "_ROUNDS", 1)
+        yield
+
 
 CELL = "|nor_conv_3x3~0|+|avg_pool_3x3~0|skip_connect~1|+|skip_connect~0|none~1|nor_conv_1x1~2|"
 WORDS = "|tanh~0|+|relu~0|sigmoid~1|+|identity~0|zero~1|tanh~2|"

@@ -274,6 +274,21 @@ def test_the_program_is_a_command(
     assert out.read_text() == done.stdout
 
 
+@pytest.mark.parametrize("name", ["new.parquet", "new.pq", "new"])
+def test_a_parquet_file_is_refused_in_one_sentence(
+    name: str,
+    table_run: Path,
+    frame: pd.DataFrame,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    export(table_run, "python", tmp_path)
+    frame.to_parquet(tmp_path / name)
+    assert answer_files(partial(Predictor, tmp_path), [str(tmp_path / name)]) == 2
+    told = f"error: {tmp_path / name} is a parquet file, which is not read here; save it as CSV\n"
+    assert capsys.readouterr().err == told
+
+
 def test_units_and_cells_that_are_none_are_read_alike(tmp_path: Path) -> None:
     count = 60
     old = pd.DataFrame(

@@ -261,3 +261,18 @@ def test_weights_have_the_childs_names(table_run: Path, tmp_path: Path) -> None:
         assert set(file.keys()) == set(module.state_dict())
         architecture = file.metadata()["architecture"]
     assert json.loads(about.read_text())["architecture"] == architecture
+
+
+def test_a_network_of_a_build_function_finds_the_weights_beside_it(tmp_path: Path) -> None:
+    space = meritnas.Residual(blocks=1, widths=(4, 8))
+    text = "4-1-8"
+    run = tmp_path / "run"
+    meritnas.train("wine", space=space, architecture=text, epochs=1, seeds=1, out=run)
+    for name, quantize in (("plain", None), ("small", "int8")):
+        export(run, "python", tmp_path / name, quantize=quantize)
+        names: dict[str, Any] = {"__name__": "model", "__file__": str(tmp_path / name / "model.py")}
+        exec((tmp_path / name / "model.py").read_text(), names)
+        found, rows = names["load"](), torch.randn(5, 13)
+        own = meritnas.load_predictor(run).module.eval()
+        off = (found(rows) - own(rows)).abs().max()
+        assert off < (1e-6 if quantize is None else 0.1)

@@ -42,7 +42,13 @@ def test_every_form_of_a_table_costs_what_the_family_says(number_run: Path, tmp_
     for each in found[:2]:
         assert amounts(each)["peak"] == family.cost(chosen, "peak")
         assert amounts(each)["size"] <= family.cost(chosen, "size")
-    assert amounts(found[2])["size"] == files[0].stat().st_size
+    for each, file in zip(found[2:], files, strict=True):
+        assert amounts(each)["size"] == 4 * family.cost(chosen, "params")
+        assert amounts(each)["file"] == file.stat().st_size
+        # The limit is on weights: a file of graph and preprocessing is not held against it.
+        own = verify(file, Limits(max_size_kb=family.cost(chosen, "size") / 1000))
+        assert own.kept
+        assert not verify(file, Limits(max_size_kb=(amounts(each)["size"] - 1) / 1000)).kept
     assert set(amounts(verify(tmp_path / "model.py"))) == {"params", "size"}
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
+from torch._ops import HigherOrderOperator
 
 from meritnas.data.files.plain_file import read_plain_file
 from meritnas.errors import UsageError
@@ -20,6 +22,9 @@ from meritnas.exporting.measured_module import Found, measure_module, products
 from meritnas.exporting.onnx_export import load_runtime, session_of
 from meritnas.exporting.preprocessing_export import FILE as DESCRIBED
 from meritnas.exporting.python_export import SOURCE
+from meritnas.families.int8_weights import COST as INT8_SIZE
+from meritnas.families.int8_weights import FILE as INT8_FILE
+from meritnas.families.int8_weights import SCALES
 from meritnas.families.latency import microseconds
 from meritnas.families.source import WEIGHTS
 
@@ -30,6 +35,9 @@ _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 """Of norms: they are stored beside weights and are none."""
 
 _ROUNDS = 51
+
+_FLOAT32_ONLY = Found(None, f"is of the file in int8: {INT8_FILE}, by --to python --quantize int8")
+_INT8_ONLY = Found(None, f"is of the file in float32: {WEIGHTS}, by --to python")
 
 
 def measure_onnx(path: Path) -> dict[str, Found]:
@@ -47,23 +55,33 @@ def measure_onnx(path: Path) -> dict[str, Found]:
         one.name: np.zeros([size if isinstance(size, int) else 1 for size in one.shape], _type(one))
         for one in session.get_inputs()
     }
-    weights = {
-        one.name: math.prod(one.dims)
-        for one in model.graph.initializer
-        if one.name.startswith(_NETWORK)
-        and one.data_type in (onnx.TensorProto.FLOAT, onnx.TensorProto.INT8, onnx.TensorProto.INT32)
+    own = [one for one in model.graph.initializer if one.name.startswith(_NETWORK)]
+    weights = [
+        math.prod(one.dims)
+        for one in own
+        if one.data_type in (onnx.TensorProto.FLOAT, onnx.TensorProto.INT8, onnx.TensorProto.INT32)
         and not one.name.endswith((*_STATISTICS, "_scale", "_zero_point"))
-    }
+    ]
+    stored = sum(onnx.numpy_helper.to_array(one).nbytes for one in own)
     took = microseconds({"whole": (lambda _: session.run(None, given), torch.zeros(1))}, _ROUNDS)
     return {
-        "params": Found(sum(weights.values()), "weights in the file"),
+        "params": Found(sum(weights), "weights in the file"),
         "flops": Found(_graph_products(onnx, model), "products of its operations, for one row"),
-        "size": Found(len(blob), "bytes of the file, its preprocessing included"),
+        **_weights_in(stored, len(blob)),
         "peak": Found(None, "is not counted in this form; verify the run"),
         "latency": Found(
             took["whole"],
             f"measured with onnxruntime, one row, one thread, median of {_ROUNDS} rounds",
         ),
+    }
+
+
+def _weights_in(stored: int, whole: int) -> dict[str, Found]:
+    """The bytes of weights in a file that has more than them, and those of the file."""
+    return {
+        "size": Found(stored, "bytes of weights and what norms keep in the file"),
+        INT8_SIZE: _FLOAT32_ONLY,
+        "file": Found(whole, "with graph and preprocessing, which no limit is on"),
     }
 
 
@@ -116,38 +134,64 @@ def measure_torch(path: Path) -> dict[str, Found]:
             program = torch.export.load(io.BytesIO(blob))
     except Exception as error:  # torch has many kinds
         raise UsageError(f"{path} is no file of torch.export ({error})") from error
-    weights = sum(weight.numel() for _, weight in program.named_parameters())
+    own = dict(program.named_parameters())
+    weights = sum(weight.numel() for weight in own.values())
+    stored = sum(_bytes_of(one) for one in (*own.values(), *_statistics_of(program)))
     inputs = program.example_inputs[0] if program.example_inputs else None
     found = {
         "params": Found(weights, "weights in the file"),
-        "size": Found(len(blob), "bytes of the file, its preprocessing and program included"),
+        **_weights_in(stored, len(blob)),
         "peak": Found(None, "is not counted in this form; verify the run"),
     }
     if inputs is None:
         return found
     rows = tuple(each[:1] for each in inputs)
-    module = program.module()
+    module: Any = program.module()
     took = microseconds({"whole": (module, rows)}, _ROUNDS)["whole"]
     how = f"measured with torch, one row, one thread, median of {_ROUNDS} rounds"
     return {
         **found,
-        "flops": Found(products(lambda _: module(*rows), rows[0]), "products of one pass"),
+        "flops": _products_in(module, rows),
         "latency": Found(took, how),
     }
 
 
+def _products_in(module: Any, rows: tuple[Tensor, ...]) -> Found:
+    if any(isinstance(node.target, HigherOrderOperator) for node in module.graph.nodes):
+        return Found(None, "are not counted inside a loop over words; verify the run")
+    return Found(products(lambda _: module(*rows), rows[0]), "products of one pass")
+
+
+def _bytes_of(tensor: Tensor) -> int:
+    return tensor.numel() * tensor.element_size()
+
+
+def _statistics_of(program: Any) -> list[Tensor]:
+    """What the network's norms keep beside their weights."""
+    return [one for name, one in program.named_buffers() if name.endswith(_STATISTICS)]
+
+
 def measure_folder(folder: Path, *, run_code: bool) -> dict[str, Found]:
     """Parameters and bytes of stored weights; the rest only if `model.py` may be run."""
-    stored = read_plain_file(folder / WEIGHTS)
-    size = Found(len(stored), f"bytes of {WEIGHTS}")
+    file = weights_file(folder)
+    stored = read_plain_file(folder / file)
+    size = {"size": Found(len(stored), f"bytes of {file}"), INT8_SIZE: _FLOAT32_ONLY}
+    if file == INT8_FILE:
+        size = {INT8_SIZE: size["size"], "size": _INT8_ONLY}
     if run_code:
         names: dict[str, Any] = {"__name__": "model", "__file__": str(folder / SOURCE)}
         exec(compile(read_plain_file(folder / SOURCE), SOURCE, "exec"), names)
         shape, kind = _network_input(folder)
-        return {**measure_module(names["load"](), shape, kind), "size": size}
+        return {**measure_module(names["load"](), shape, kind), **size}
     why = Found(None, f"needs {SOURCE} to be run: --run-code, if you trust it")
-    counted = Found(_stored_numbers(stored, folder / WEIGHTS), f"weights in {WEIGHTS}")
-    return {"params": counted, "flops": why, "size": size, "peak": why, "latency": why}
+    counted = Found(_stored_numbers(stored, folder / file), f"weights in {file}")
+    return {"params": counted, "flops": why, **size, "peak": why, "latency": why}
+
+
+def weights_file(folder: Path) -> str:
+    """The file that `model.py` reads."""
+    in_int8 = INT8_FILE in read_plain_file(folder / SOURCE).decode(errors="replace")
+    return INT8_FILE if in_int8 else WEIGHTS
 
 
 def _network_input(folder: Path) -> tuple[list[int], str]:
@@ -169,9 +213,9 @@ def _stored_numbers(stored: bytes, path: Path) -> int:
         weights: Iterable[Any] = (
             about
             for name, about in header.items()
-            if name != "__metadata__"
+            if name not in ("__metadata__", SCALES)
             and not name.endswith(_STATISTICS)
-            and about["dtype"].startswith(("F", "BF"))
+            and about["dtype"].startswith(("F", "BF", "I8"))
         )
         return sum(math.prod(about["shape"]) for about in weights)
     except (ValueError, LookupError, TypeError, AttributeError) as error:

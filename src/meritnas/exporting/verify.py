@@ -9,11 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from meritnas.errors import UsageError
-from meritnas.exporting.measured_files import measure_folder, measure_onnx, measure_torch
+from meritnas.exporting.int8_python import int8_weights
+from meritnas.exporting.measured_files import (
+    measure_folder,
+    measure_onnx,
+    measure_torch,
+    weights_file,
+)
 from meritnas.exporting.measured_module import Found, measure_module
 from meritnas.exporting.preprocessing_export import FILE as DESCRIBED
 from meritnas.exporting.python_export import SOURCE
 from meritnas.exporting.trained import load_trained, network_input
+from meritnas.families.int8_weights import COST as INT8_SIZE
+from meritnas.families.int8_weights import FILE as INT8_FILE
 from meritnas.families.source import WEIGHTS
 from meritnas.plugins import Trusted
 from meritnas.settings.checks import check_arguments
@@ -29,7 +37,8 @@ class Check:
     """One cost of a network, as it was found, and its limit.
 
     Attributes:
-        cost: params, flops, size, peak or latency.
+        cost: params, flops, size, size-int8, peak or latency; or file, the bytes of a file that
+            has more than weights.
         found: in whole units of the cost; None where this form does not tell.
         limit: at most this; None for no limit.
         how: how it was found, or why not.
@@ -116,8 +125,8 @@ def _file(given: Path, *, run_code: bool) -> tuple[Path, Mapping[str, Found]]:
         return given, measure_onnx(given)
     if given.suffix == ".pt2":
         return given, measure_torch(given)
-    folder = given.parent if given.name in (SOURCE, WEIGHTS) else given
-    if (folder / SOURCE).is_file() and (folder / WEIGHTS).is_file():
+    folder = given.parent if given.name in (SOURCE, WEIGHTS, INT8_FILE) else given
+    if (folder / SOURCE).is_file() and (folder / weights_file(folder)).is_file():
         return folder / SOURCE, measure_folder(folder, run_code=run_code)
     raise UsageError(
         f"{given} is nothing that can be verified; give a run, model.onnx, model.pt2, or a folder "
@@ -134,7 +143,11 @@ def _run(given: Path, limits: Limits | None, network: str | None, trust: Trusted
         **measure_module(trained.predictor.module, *network_input(trained)),
         "size": Found(stored, f"bytes of {_OWN_WEIGHTS}"),
     }
-    checks = _checks(found, trained.limits if limits is None else limits.by_cost())
+    held = trained.limits if limits is None else limits.by_cost()
+    if INT8_SIZE in held:
+        packed = len(int8_weights(trained.predictor.module))
+        found[INT8_SIZE] = Found(packed, f"bytes of {INT8_FILE}, made of the run's weights")
+    checks = _checks(found, held)
     return Verified(given, checks, tuple(_rungs(result, trained.architecture.text)))
 
 

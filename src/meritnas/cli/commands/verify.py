@@ -102,7 +102,8 @@ def _say(found: Verified) -> None:
     elif found.kept:
         untold = sum(check.found is None for check in limited)
         rest = f", as far as this form tells: {untold} of {len(limited)} untold" if untold else ""
-        tell(f"all limits are kept{rest}")
+        all_untold = "this form does not tell whether limits are kept"
+        tell(all_untold if untold == len(limited) else f"all limits are kept{rest}")
 
 
 def _line(check: Check) -> str:

@@ -21,6 +21,9 @@ from meritnas.errors import DataError
 _ONE_COLUMN = "\x1f"
 """Separates the fields of a table of one column: no text holds it."""
 
+_PARQUET = b"PAR1"
+"""How such files begin."""
+
 _TRUTHS = {
     **dict.fromkeys(("True", "TRUE", "true"), True),
     **dict.fromkeys(("False", "FALSE", "false"), False),
@@ -43,7 +46,7 @@ def read_table_file(path: Path, known: Mark | None) -> dict[str, list[object]]:
     """
     content = read_plain_file(path)
     name = path.name.lower()
-    if name.endswith((".parquet", ".pq")):
+    if name.endswith((".parquet", ".pq")) or content.startswith(_PARQUET):
         raise DataError(f"{path} is a parquet file, which is not read here; save it as CSV")
     content = plain_utf8(gzip.decompress(content) if name.endswith(".gz") else content, path)
     if not content or content.isspace():
