@@ -85,7 +85,11 @@ def main() -> int:
     parser.add_argument("--epochs", type=int, default=10, help="passes over the training rows")
     args = parser.parse_args()
     rows = [measured(given, 1 if args.quick else args.epochs) for given in args.data]
-    show("networks in int8", rows)
+    for title, chosen in (("scores in int8", False), ("sizes of files", True)):
+        kept = [
+            {k: v for k, v in row.items() if k == "data" or (" kB" in k) == chosen} for row in rows
+        ]
+        show(title, kept)
     return finish(rows, [], args)
 
 
