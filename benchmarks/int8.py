@@ -36,11 +36,8 @@ def trained(given: str, out: Path, epochs: int) -> Path:
     options: dict[str, Any] = {"architecture": LAYERS}
     if recognise(data, None).name == "images":
         options = {"architecture": STAGES, "space": "convnet"}
-    meritnas.train(
-        *(data, target or None),
-        **{"epochs": epochs, "seeds": 1, "out": out, "run": RunOptions(threads=1)},
-        **options,
-    )
+    short = RunOptions(threads=1)
+    meritnas.train(data, target or None, epochs=epochs, seeds=1, out=out, run=short, **options)
     return out
 
 

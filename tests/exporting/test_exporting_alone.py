@@ -284,7 +284,8 @@ def test_a_parquet_file_is_refused_in_one_sentence(
 ) -> None:
     export(table_run, "python", tmp_path)
     frame.to_parquet(tmp_path / name)
-    assert answer_files(partial(Predictor, tmp_path), [str(tmp_path / name)]) == 2
+    program: Any = partial(Predictor, tmp_path)
+    assert answer_files(program, [str(tmp_path / name)]) == 2
     told = f"error: {tmp_path / name} is a parquet file, which is not read here; save it as CSV\n"
     assert capsys.readouterr().err == told
 
