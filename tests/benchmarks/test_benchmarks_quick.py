@@ -51,6 +51,7 @@ ARGUMENTS = {
     "executor": ["wine"],
     "exports": ["wine"],
     "int8": ["wine"],
+    "c_export": ["wine"],
     "shapley_ablation": [*CIFAR, "--seeds", "0", "--data", "images.npz"],
     "shapley_long": [*CIFAR, "--out", "runs", "--spaces", "nasbench201"],
     "shapley_speed": [],

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from meritnas.errors import UsageError
+from meritnas.exporting.c_costs import FILE as COSTS
+from meritnas.exporting.c_export import FILES as IN_C
+from meritnas.exporting.c_export import c_files
+from meritnas.exporting.c_int8_export import with_int8_c
 from meritnas.exporting.docker_export import FILE as DOCKER
 from meritnas.exporting.docker_export import docker_files
 from meritnas.exporting.int8_export import with_int8_onnx
@@ -34,11 +39,17 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], Callable[[Trained], dict[str, bytes]
     "torch-export": ((PT2,), torch_files),
     "python": ((SOURCE, WEIGHTS), python_files),
     "docker": ((DOCKER, SOURCE, WEIGHTS), docker_files),
+    "c": (IN_C, c_files),
 }
 FORMS = tuple(_FORMS)
 """What a network can be written as."""
 
-_QUANTISED = {"onnx": with_int8_onnx, "python": with_int8_python, "docker": with_int8_python}
+_QUANTISED = {
+    "onnx": with_int8_onnx,
+    "python": with_int8_python,
+    "docker": with_int8_python,
+    "c": with_int8_c,
+}
 """Those that there are in int8, and what makes the files of each from those in float32."""
 
 
@@ -57,8 +68,9 @@ def export(
     Args:
         run: its folder; the search has ended.
         to: "onnx" (`model.onnx`), "torch-export" (`model.pt2`), "python" (`model.py` with
-            `weights.safetensors`, and `predict.py`, which reads raw data) or "docker" (the same
-            with `service.py`, an HTTP service, and a `Dockerfile`). All come with
+            `weights.safetensors`, and `predict.py`, which reads raw data), "docker" (the same
+            with `service.py`, an HTTP service, and a `Dockerfile`) or "c" (`model.c` and `model.h`,
+            C99 without a heap, and `c.json`, the bytes that it takes). All come with
             `preprocessing.json`, which says how data becomes inputs and scores become answers,
             and `README.md`, a page about the network.
         out: a folder; None for `export` in the folder with the network's weights, which is the
@@ -69,7 +81,8 @@ def export(
             `module:name`; others are not imported.
         quantize: "int8" of "onnx" for `model-int8.onnx` besides, with `int8.json`, its scores on
             the test rows; of "python" and "docker" for `weights-int8.safetensors` instead of
-            `weights.safetensors`, with `weights-int8.json`. It reads the run's data again.
+            `weights.safetensors`, with `weights-int8.json`; of "c" for `model.c` in int8, with
+            these scores in `c.json`. It reads the run's data again.
         data: for that, the data, if the search was started with data in memory.
 
     Returns:
@@ -95,18 +108,39 @@ def export(
     if not force and (folder / named[-1]).exists():
         raise exists_already(folder / named[-1])
     store = RunStore.open(checked_path("run", run))
-    files = {**preprocessing_files(trained), **card_files(trained, store), **make(trained)}
+    made = make(trained)
     if quantize:
-        files = _QUANTISED[to](files, trained, store.folder, data, trust)
+        made = _QUANTISED[to](made, trained, store.folder, data, trust)
+    card = card_files(trained, store, _in_c(made, folder))
+    files = {**preprocessing_files(trained), **card, **made}
     if not force:
-        _refuse_others(folder, files)
+        _refuse_others(folder, files, card_files(trained, store))
     write_together(folder, files)
     return tuple(folder / name for name in (*named, *(n for n in files if n not in named)))
 
 
-def _refuse_others(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Complain about a file that is there already, unless an export that was killed has left it."""
+def _in_c(made: Mapping[str, bytes], folder: Path) -> Mapping[str, Any] | None:
+    """What the network takes in C, if that is written now or lies in the folder."""
+    path = folder / COSTS
+    if COSTS not in made and not path.is_file():
+        return None
+    try:
+        found = json.loads(made[COSTS] if COSTS in made else path.read_bytes())
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _refuse_others(folder: Path, files: Mapping[str, bytes], others: Mapping[str, bytes]) -> None:
+    """Complain about a file that is there already, unless an export has left it.
+
+    Args:
+        folder: where files are to be.
+        files: these, as an export that was killed may have left them.
+        others: as an export in another form has left them.
+    """
     for name, content in files.items():
         path = folder / name
-        if path.exists() and not (path.is_file() and path.read_bytes() == content):
+        known = (content, others.get(name))
+        if path.exists() and not (path.is_file() and path.read_bytes() in known):
             raise exists_already(path)

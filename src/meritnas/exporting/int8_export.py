@@ -20,6 +20,7 @@ from meritnas.data.bundle import Part
 from meritnas.data.task import Task
 from meritnas.devices.placement import on_cpu
 from meritnas.errors import UsageError
+from meritnas.exporting.calibration import AT_ONCE, ROWS, pieces
 from meritnas.exporting.graph import GoesOn, Graph, Whole, make_graph
 from meritnas.exporting.onnx_export import converted, load_runtime, session_of
 from meritnas.exporting.trained import Trained
@@ -31,10 +32,6 @@ from meritnas.training.metrics import score
 FILE = "model-int8.onnx"
 SCORES = "int8.json"
 
-_ROWS = 1024
-"""Training rows by which the range of each activation is found."""
-
-_AT_ONCE = 256
 _QUANTISED = ["Conv", "Gemm", "MatMul"]
 
 
@@ -83,7 +80,7 @@ def int8_files(
     told = {
         "scores": scores,
         "test_rows": len(bundle.test),
-        "calibration_rows": min(_ROWS, len(train)),
+        "calibration_rows": min(ROWS, len(train)),
         "network_bytes": {"float32": len(plain), "int8": len(quantised)},
     }
     return {FILE: whole, SCORES: (json.dumps(told, indent=1) + "\n").encode()}
@@ -118,11 +115,6 @@ class _Before(nn.Module):
         return found
 
 
-def _pieces(part: Part, most: int) -> Iterator[np.ndarray]:
-    for start in range(0, min(most, len(part)), _AT_ONCE):
-        yield on_cpu(part.inputs[start : min(start + _AT_ONCE, most)]).numpy()
-
-
 def _quantised(plain: bytes, train: Part) -> bytes:
     """The network in int8, by the ranges of its activations on training rows."""
     from onnxruntime import quantization
@@ -130,7 +122,7 @@ def _quantised(plain: bytes, train: Part) -> bytes:
 
     class Rows(quantization.CalibrationDataReader):
         def __init__(self) -> None:
-            self._left = ({"rows": rows} for rows in _pieces(train, _ROWS))
+            self._left = ({"rows": rows} for rows in pieces(train, ROWS))
 
         def get_next(self) -> Mapping[str, np.ndarray] | None:
             return next(self._left, None)
@@ -167,7 +159,7 @@ def _joined(before: bytes, network: bytes, about: Mapping[str, str]) -> bytes:
 
 def _check(runtime: ModuleType, graph: Graph, blob: bytes) -> None:
     """Run it once: a graph of two parts may be no graph."""
-    inputs = graph.sample(_AT_ONCE, 0)
+    inputs = graph.sample(AT_ONCE, 0)
     given = {name: one.numpy() for name, one in zip(graph.inputs, inputs, strict=True)}
     found = session_of(runtime, blob).run(list(graph.outputs), given)
     if not all(np.isfinite(each).all() for each in found):
@@ -176,7 +168,7 @@ def _check(runtime: ModuleType, graph: Graph, blob: bytes) -> None:
 
 def _scores(runtime: ModuleType, blob: bytes, task: Task, part: Part) -> dict[str, float]:
     session = session_of(runtime, blob)
-    found = [session.run(["scores"], {"rows": rows})[0] for rows in _pieces(part, len(part))]
+    found = [session.run(["scores"], {"rows": rows})[0] for rows in pieces(part, len(part))]
     return score(task, torch.from_numpy(np.concatenate(found)), on_cpu(part.target))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from meritnas.data.kinds import kind_of
+from meritnas.exporting.c_costs import c_lines
 from meritnas.exporting.trained import Trained
 from meritnas.report.names import amount_text, cost_name, metric_name
 from meritnas.report.numbers import score_text
@@ -37,20 +38,37 @@ _CALLS = {
     "model-int8.onnx": (
         "the same in whole numbers of 8 bits; `int8.json` has its scores beside those before."
     ),
+    "model.c": (
+        "C99 without a heap: `cc -c model.c`, and `model_run` of `model.h`, which says what goes "
+        "in and out."
+    ),
     "model.pt2": "the same inputs as `model.onnx`; `torch.export.load('model.pt2').module()`.",
 }
 
 
-def card_files(trained: Trained, store: RunStore) -> dict[str, bytes]:
+def card_files(
+    trained: Trained, store: RunStore, in_c: Mapping[str, Any] | None = None
+) -> dict[str, bytes]:
     """`README.md`: what the network is for, what it costs, how good it is, how to call it.
 
     The same for all forms of export, which may lie in one folder.
+
+    Args:
+        trained: the network.
+        store: its run.
+        in_c: what `c.json` says, where that is in the folder.
     """
-    text = "\n".join(_lines(trained, store.decode("result.json", dict), store))
+    lines = _lines(trained, store.decode("result.json", dict), store, in_c)
+    text = "\n".join(lines)
     return {FILE: (text.rstrip("\n") + "\n").encode("utf-8", "backslashreplace")}
 
 
-def _lines(trained: Trained, result: Mapping[str, Any], store: RunStore) -> Iterable[str]:
+def _lines(
+    trained: Trained,
+    result: Mapping[str, Any],
+    store: RunStore,
+    in_c: Mapping[str, Any] | None,
+) -> Iterable[str]:
     predictor, family = trained.predictor, trained.family
     task, text = predictor.task, trained.architecture.text
     row = _row(result, text)
@@ -65,6 +83,8 @@ def _lines(trained: Trained, result: Mapping[str, Any], store: RunStore) -> Iter
     )
     yield from _section("Network", [f"    {line}" for line in family.lines(text)])
     yield from _costs(trained, result)
+    if in_c is not None:
+        yield from _section("In C", c_lines(in_c))
     yield from _section("Data", _data(trained, data, store))
     if row:
         yield from _scores(row, result, kind.rows)

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from meritnas.errors import UsageError
+from meritnas.exporting.c.source import HEADER as C_HEADER
+from meritnas.exporting.c.source import SOURCE as C_SOURCE
 from meritnas.exporting.int8_python import int8_weights
+from meritnas.exporting.measured_c import measure_c
 from meritnas.exporting.measured_files import (
     measure_folder,
     measure_onnx,
@@ -99,7 +102,7 @@ def verify(
     it. Latency is the median of many calls with one row, in one thread, on this machine.
 
     Args:
-        path: a run's folder; `model.onnx`; `model.pt2`; or a folder with `model.py`.
+        path: a run's folder; `model.onnx`; `model.pt2`; `model.c`; or a folder with `model.py`.
         limits: others than the network's own.
         network: of a run, one on its trade-off curve instead.
         run_code: whether `model.py` may be run, to count and measure what its file does not tell.
@@ -125,12 +128,16 @@ def _file(given: Path, *, run_code: bool) -> tuple[Path, Mapping[str, Found]]:
         return given, measure_onnx(given)
     if given.suffix == ".pt2":
         return given, measure_torch(given)
+    if given.name in (C_SOURCE, C_HEADER):
+        return given.parent / C_SOURCE, measure_c(given.parent)
     folder = given.parent if given.name in (SOURCE, WEIGHTS, INT8_FILE) else given
     if (folder / SOURCE).is_file() and (folder / weights_file(folder)).is_file():
         return folder / SOURCE, measure_folder(folder, run_code=run_code)
+    if (folder / C_SOURCE).is_file() and (folder / C_HEADER).is_file():
+        return folder / C_SOURCE, measure_c(folder)
     raise UsageError(
-        f"{given} is nothing that can be verified; give a run, model.onnx, model.pt2, or a folder "
-        f"with {SOURCE} and {WEIGHTS}"
+        f"{given} is nothing that can be verified; give a run, model.onnx, model.pt2, {C_SOURCE}, "
+        f"or a folder with {SOURCE} and {WEIGHTS}"
     )
 
 

@@ -66,6 +66,20 @@ class Operation(NamedTuple):
     elementwise: bool
 
 
+class Lives(NamedTuple):
+    """Which storages stand in one place, and how long each place is alive.
+
+    Attributes:
+        stands: of each storage the one in whose room it is, often itself.
+        born: of each room the operation that makes it; inputs are there from the first on.
+        dies: of each room the last operation that reads it, or one after all for what goes out.
+    """
+
+    stands: Mapping[int, int]
+    born: Mapping[int, int]
+    dies: Mapping[int, int]
+
+
 class Program:
     """Operations in order, and the numbers that each storage holds.
 
@@ -93,6 +107,15 @@ class Program:
         Args:
             last: storages that are alive when all have run.
         """
+        lives = self.lives(last)
+        return [self._moment(time, lives) for time in range(len(self.operations))]
+
+    def lives(self, last: Sequence[int]) -> Lives:
+        """Where each storage stands, and how long that is alive.
+
+        Args:
+            last: storages that are alive when all have run.
+        """
         reads: dict[int, list[int]] = {place: [len(self.operations)] for place in last}
         for time, operation in enumerate(self.operations):
             for place in operation.reads:
@@ -110,7 +133,7 @@ class Program:
                 buffer[place] = stands
                 born.setdefault(stands, time)
                 dies[stands] = max(dies.get(stands, time), final.get(place, time))
-        return [self._moment(time, born, dies) for time in range(len(self.operations))]
+        return Lives(buffer, born, dies)
 
     def _taken(
         self,
@@ -129,11 +152,20 @@ class Program:
         whole = (one for one in operation.whole if self.numbers[buffer[one]] == size)
         return next((one for one in whole if dies[buffer[one]] <= time), None)
 
-    def _moment(self, time: int, born: Mapping[int, int], dies: Mapping[int, int]) -> Moment:
-        alive = {place for place, begin in born.items() if begin <= time <= dies[place]}
+    def _moment(self, time: int, lives: Lives) -> Moment:
+        alive = {place for place, begin in lives.born.items() if begin <= time <= lives.dies[place]}
         own = sum(self.numbers[place] for place in alive.difference(self.inputs))
         inputs = tuple(k for k, place in enumerate(self.inputs) if place in alive)
         return Moment(BYTES_A_NUMBER * own, inputs)
+
+
+class Call(NamedTuple):
+    """An operation as torch was asked for it, and what it gave."""
+
+    name: str
+    arguments: tuple[Any, ...]
+    named: Mapping[str, Any]
+    found: Any
 
 
 class _Recorder(TorchDispatchMode):
@@ -144,6 +176,7 @@ class _Recorder(TorchDispatchMode):
         self.program = Program()
         self.where = where
         self.places: list[str] = []  # of operations
+        self.calls: list[Call] = []  # the same operations
         self._kept: list[Any] = []  # so that no address is used twice
         self._places: dict[int, int] = {}
         self.program.inputs = [self._add(tensor) for tensor in inputs]
@@ -179,6 +212,7 @@ class _Recorder(TorchDispatchMode):
                 known = []  # of which only the shape matters
             numbers = self.program.numbers
             self.places.append(self.where())
+            self.calls.append(Call(name, args, kwargs or {}, found))
             self.program.operations.append(
                 Operation(
                     tuple(dict.fromkeys(place for _, place in known)),
@@ -206,10 +240,35 @@ def moments(
 
 def recorded(run: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[Program, list[int]]:
     """(what a network does, the storages of what it gives), as far as inputs matter."""
+    found = traced(run, inputs)
+    return found.program, found.last
+
+
+class Trace(NamedTuple):
+    """What a network does with its inputs, operation by operation.
+
+    Attributes:
+        program: its operations and storages.
+        calls: the same operations as torch was asked for them.
+        place: a tensor's storage; None where it does not depend on the inputs.
+        outputs: what it gives.
+        last: their storages, as far as inputs matter.
+    """
+
+    program: Program
+    calls: list[Call]
+    place: Callable[[Tensor], int | None]
+    outputs: Any
+    last: list[int]
+
+
+def traced(run: Callable[..., Any], inputs: Sequence[Tensor]) -> Trace:
+    """Run a network once and write down what it does."""
     with torch.no_grad(), _Recorder(inputs) as recorder:
         outputs = run(*inputs)
     ends = [recorder.place(one) for one in _tensors(outputs)]
-    return recorder.program, [place for place in ends if place is not None]
+    last = [place for place in ends if place is not None]
+    return Trace(recorder.program, recorder.calls, recorder.place, outputs, last)
 
 
 def peak_by_place(

@@ -20,7 +20,7 @@ def export(
     to: Annotated[
         str,
         typer.Option(
-            metavar="FORM", help="onnx, torch-export, python or docker.", show_default=False
+            metavar="FORM", help="onnx, torch-export, python, docker or c.", show_default=False
         ),
     ],
     out: Annotated[
@@ -36,26 +36,33 @@ def export(
         str | None,
         typer.Option(
             metavar="int8",
-            help="In int8: with onnx beside the other, with python and docker instead of float32.",
+            help="In int8: with onnx beside the other, with python, docker and c instead of float32.",
         ),
     ] = None,
     trust: Trust = None,
     as_json: Annotated[bool, switch("--json", "One JSON object.")] = False,
 ) -> None:
-    """Write a run's network in a form that needs no MeritNAS: ONNX, Python, a container.
+    """Write a run's network in a form that needs no MeritNAS: ONNX, Python, a container, C.
 
     It is checked against the run's own before anything is written. For example:
     meritnas export RUN --to onnx
     """
     with plain_outcome(lambda: "nothing was written"):
+        from meritnas.exporting.c_costs import FILE as IN_C
+        from meritnas.exporting.c_costs import c_lines
         from meritnas.exporting.export import (
             export as write,  # here: --help must not wait for torch
         )
 
         named = trusted(run, trust)
-        files = [str(path) for path in write(run, to, out, force, network, named, quantize)]
+        paths = write(run, to, out, force, network, named, quantize)
+        costs = [json.loads(path.read_bytes()) for path in paths if path.name == IN_C]
         if as_json:
-            typer.echo(json.dumps({"run": str(run), "to": to, "files": files}))
-        else:
-            for file in files:
-                tell(file)
+            told = {"run": str(run), "to": to, "files": [str(path) for path in paths]}
+            typer.echo(json.dumps({**told, "costs": costs[0]} if costs else told))
+            return
+        for path in paths:
+            tell(str(path))
+        for each in costs:
+            for line in c_lines(each):
+                tell(line.removeprefix("- "))

@@ -29,7 +29,7 @@ Subject = Annotated[
     Path,
     typer.Argument(
         metavar="RUN|FILE",
-        help="A run; model.onnx, model.pt2, or a folder with model.py, that export wrote.",
+        help="A run; model.onnx, model.pt2, model.c, or a folder with model.py, that export wrote.",
     ),
 ]
 Network = Annotated[
