@@ -9,6 +9,7 @@ from typing import Any
 
 from meritnas.errors import UsageError
 from meritnas.exporting.c_costs import FILE as COSTS
+from meritnas.exporting.c_costs import c_lines
 from meritnas.exporting.c_export import FILES as IN_C
 from meritnas.exporting.c_export import c_files
 from meritnas.exporting.c_int8_export import with_int8_c
@@ -125,10 +126,11 @@ def _in_c(made: Mapping[str, bytes], folder: Path) -> Mapping[str, Any] | None:
     if COSTS not in made and not path.is_file():
         return None
     try:
-        found = json.loads(made[COSTS] if COSTS in made else path.read_bytes())
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
+        found: Mapping[str, Any] = json.loads(made.get(COSTS) or path.read_bytes())
+        c_lines(found)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None  # something else of this name
+    return found
 
 
 def _refuse_others(folder: Path, files: Mapping[str, bytes], others: Mapping[str, bytes]) -> None:

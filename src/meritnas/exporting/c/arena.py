@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from meritnas.exporting.c.operations import Buffer
 
-_TRIES = 4000
+_TRIES, _MOST_PLACED = 4000, 400_000
+"""Orders that are tried, and how often a buffer is given a place for that."""
 
 
 def needed_at_once(buffers: Mapping[int, Buffer]) -> int:
@@ -31,9 +32,10 @@ def planned(buffers: Mapping[int, Buffer]) -> tuple[dict[int, int], int]:
     beside = _neighbours(buffers)
     best: tuple[int, dict[int, int]] | None = None
     rng = random.Random(0)
+    tries = min(_TRIES, _MOST_PLACED // len(buffers)) // len(_ORDERS)
     for key in _ORDERS:
         order = sorted(buffers, key=lambda name: key(buffers[name]))
-        for _ in range(_TRIES // len(_ORDERS)):
+        for _ in range(max(1, tries)):
             places, size = _placed(order, buffers, beside)
             if best is None or size < best[0]:
                 best = size, places

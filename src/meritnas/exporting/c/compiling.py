@@ -18,8 +18,9 @@ import numpy as np
 from meritnas.errors import UsageError
 from meritnas.exporting.c.source import SOURCE
 
-STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")
-"""What the files are compiled with without a word."""
+STANDARD = ("-std=c99",)
+STRICT = (*STANDARD, "-pedantic", "-Wall", "-Wextra", "-Werror")
+"""What the files are compiled with without a word by the compilers of our tests."""
 
 _SIZED = ("-Os", "-fno-asynchronous-unwind-tables", "-fno-pic", "-fno-pie")
 
@@ -51,7 +52,8 @@ def compiled_sizes(files: Mapping[str, str]) -> Compiled | None:
     if command is None or shutil.which("size") is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
-        made = _compiled(command, files, Path(folder), "model.o", (*_SIZED, "-c"))
+        flags = (*STANDARD, *_SIZED, "-c")
+        made = _compiled(command, files, Path(folder), "model.o", flags)
         told = subprocess.run(
             ["size", "-A", str(made)], capture_output=True, text=True, check=False
         ).stdout
@@ -70,7 +72,7 @@ def _compiled(
     for file, text in files.items():
         (folder / file).write_text(text, encoding="ascii")
     made = folder / name
-    told = [*command, *STRICT, *flags, str(folder / SOURCE), "-o", str(made), "-lm"]
+    told = [*command, *flags, str(folder / SOURCE), "-o", str(made), "-lm"]
     done = subprocess.run(told, capture_output=True, text=True, check=False)
     if done.returncode:
         said = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr)
@@ -82,13 +84,14 @@ def _compiled(
 
 
 def runner(
-    files: Mapping[str, str], sizes: Sequence[int]
+    files: Mapping[str, str], sizes: Sequence[int], flags: Sequence[str] = STANDARD
 ) -> Callable[[Sequence[np.ndarray]], tuple[np.ndarray, np.ndarray]]:
     """A compiled network: rows of each input -> scores, and answers.
 
     Args:
         files: `model.c` and `model.h`.
         sizes: how many numbers go out: scores, and probabilities or what is predicted.
+        flags: of the compiler.
 
     Raises:
         UsageError: There is no compiler, or it complains.
@@ -97,8 +100,15 @@ def runner(
     if command is None:
         raise UsageError("there is no C compiler; set CC to one, or put cc on the path")
     with tempfile.TemporaryDirectory() as folder:
-        made = _compiled(command, files, Path(folder), "model.so", ("-O2", "-shared", "-fPIC"))
-        run = ctypes.CDLL(str(made)).model_run
+        whole = (*flags, "-O2", "-shared", "-fPIC")
+        made = _compiled(command, files, Path(folder), "model.so", whole)
+        try:
+            run = ctypes.CDLL(str(made)).model_run
+        except OSError as error:  # of another kind of machine, or a folder without programs
+            raise UsageError(
+                f"what {command[0]} makes does not run here ({error}); set CC to a compiler for "
+                "this machine, or to nothing that exists, to leave the check out"
+            ) from error
     run.restype = None
     answer = np.float64 if "double *predicted" in files[SOURCE] else np.float32
 

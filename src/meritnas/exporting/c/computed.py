@@ -127,13 +127,14 @@ def _(one: Apply, memory: Memory) -> Tensor:
 
 @_made.register
 def _(one: Scale, memory: Memory) -> Tensor:
-    return read(memory, one.target) * _tensor(one.scale) + _tensor(one.shift)
+    found = read(memory, one.target) * _tensor(one.scale) + _tensor(one.shift)
+    return applied(one.after, found)
 
 
 @_made.register
 def _(one: Normalise, memory: Memory) -> Tensor:
     found = F.group_norm(read(memory, one.target), one.groups, eps=one.epsilon)
-    return found * _tensor(one.scale) + _tensor(one.shift)
+    return applied(one.after, found * _tensor(one.scale) + _tensor(one.shift))
 
 
 @_made.register

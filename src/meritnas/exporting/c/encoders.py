@@ -10,6 +10,7 @@ from typing import Any
 from meritnas.data.columns.bound import FARTHEST
 from meritnas.exporting.c.constants import Constants, number_text
 from meritnas.exporting.c.storages import refuse
+from meritnas.wording import visible_line
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,8 @@ def _about(name: str, described: Mapping[str, Any]) -> list[str]:
         "places in cycles:",
         "codes": "of categories as preprocessing.json lists them, 0 for missing and unknown ones:",
     }[name]
-    return [f"{name}: {what}", *(f"  [{k}] {each}" for k, each in enumerate(described[name]))]
+    names = enumerate(map(visible_line, described[name]))
+    return [f"{name}: {what}", *(f"  [{k}] {each}" for k, each in names)]
 
 
 def _numbers(constants: Constants, columns: Sequence[Mapping[str, Any]], far: bool) -> str:

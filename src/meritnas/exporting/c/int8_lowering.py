@@ -181,7 +181,7 @@ class _Quantiser:
 
     def _of_real(self, one: Operation) -> WholeOperation:
         """Of codes, or the last linear layer."""
-        if isinstance(one, Pick | Scale):
+        if isinstance(one, Pick) or (isinstance(one, Scale) and not one.after):
             return one
         if not isinstance(one, Dense):
             refuse("codes that are changed in int8")

@@ -90,6 +90,8 @@ class _Lowering:
         name = call.name.rstrip("_") if changes else call.name
         if self.storages.is_known(result) and not changes:
             return  # a view
+        if changes and result.numel() != self.storages.of(result).places.numel():
+            refuse(f"the operation {call.name} on a part")
         if (name in FUNCTIONS and name not in ("times", "square")) or (
             name == "hardtanh" and call.arguments[1:] == (0.0, 6.0)
         ):
@@ -156,7 +158,7 @@ class _Lowering:
     def _apply(self, target: View, functions: Functions) -> None:
         """Functions where numbers stand, as a part of the operation that made them."""
         last = self._maker(target)
-        if isinstance(last, Dense | Convolve | Combine | Apply):
+        if isinstance(last, Dense | Convolve | Combine | Apply | Scale | Normalise):
             self._replace(last, replace(last, after=(*last.after, *functions)))
         else:
             self.operations.append(Apply(target, functions))

@@ -118,11 +118,16 @@ class Apply:
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """scale times each number plus shift, where it stands; both have the shape of the view."""
+    """scale times each number plus shift, where it stands; both have the shape of the view.
+
+    Attributes:
+        after: functions of what it gives.
+    """
 
     target: View
     scale: np.ndarray
     shift: np.ndarray
+    after: Functions = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +138,7 @@ class Normalise:
         groups: of equally many channels.
         epsilon: added to the variance.
         scale: of each number afterwards, in the shape of the view; so is `shift`.
+        after: functions of what it gives.
     """
 
     target: View
@@ -140,6 +146,7 @@ class Normalise:
     epsilon: float
     scale: np.ndarray
     shift: np.ndarray
+    after: Functions = ()
 
 
 @dataclass(frozen=True)

@@ -197,7 +197,7 @@ static void apply(const struct view *view, int32_t function)
 
 SCALE = """
 /* Factors and shifts are as far apart as `apart` says. */
-struct scaling { struct view view; int32_t apart[3]; };
+struct scaling { struct view view; int32_t apart[3], after; };
 
 static void scale(const struct scaling *layer, const float *factors, const float *shifts)
 {
@@ -205,14 +205,14 @@ static void scale(const struct scaling *layer, const float *factors, const float
     EACH(layer->view) {
         const int32_t n = c * layer->apart[0] + y * layer->apart[1] + x * layer->apart[2];
         float *place = place_of(&layer->view, c, y, x);
-        *place = *place * factors[n] + shifts[n];
+        *place = applied(*place * factors[n] + shifts[n], layer->after);
     }
 }
 """
 
 NORMALISE = """
 /* (number - mean) / deviation of each group of channels, times a factor, plus a shift. */
-struct normalising { struct view view; int32_t apart[3], groups; float epsilon; };
+struct normalising { struct view view; int32_t apart[3], groups, after; float epsilon; };
 
 static void normalise(const struct normalising *layer, const float *factors, const float *shifts)
 {
@@ -236,7 +236,7 @@ static void normalise(const struct normalising *layer, const float *factors, con
             const int32_t n = (group * channels + c) * layer->apart[0] + y * layer->apart[1]
                               + x * layer->apart[2];
             float *place = place_of(&part, c, y, x);
-            *place = (*place - mean) * factor * factors[n] + shifts[n];
+            *place = applied((*place - mean) * factor * factors[n] + shifts[n], layer->after);
         }
     }
 }

@@ -212,14 +212,15 @@ class _Printer:
 
     def _scale(self, name: str, one: Scale) -> str:
         apart, arrays = self._factors(name, one)
-        text = f"{self._view(one.target)}, {apart}"
-        return f"scale(&{self.constants.record('scaling', name, text, 11)}, {arrays});"
+        text = f"{self._view(one.target)}, {apart}, {self._function(one.after)}"
+        return f"scale(&{self.constants.record('scaling', name, text, 12)}, {arrays});"
 
     def _normalise(self, name: str, one: Normalise) -> str:
         apart, arrays = self._factors(name, one)
         epsilon = number_text("float", one.epsilon)
-        text = f"{self._view(one.target)}, {apart}, {one.groups}, {epsilon}"
-        return f"normalise(&{self.constants.record('normalising', name, text, 13)}, {arrays});"
+        after = self._function(one.after)
+        text = f"{self._view(one.target)}, {apart}, {one.groups}, {after}, {epsilon}"
+        return f"normalise(&{self.constants.record('normalising', name, text, 14)}, {arrays});"
 
     def _combine(self, name: str, one: Combine) -> str:
         views = ", ".join(self._view(view) for view in (one.first, one.second, one.target))
