@@ -51,7 +51,7 @@ ARGUMENTS = {
     "executor": ["wine"],
     "exports": ["wine"],
     "int8": ["wine"],
-    "c_export": ["wine"],
+    "c_export": ["wine", "--layouts", "1"],
     "shapley_ablation": [*CIFAR, "--seeds", "0", "--data", "images.npz"],
     "shapley_long": [*CIFAR, "--out", "runs", "--spaces", "nasbench201"],
     "shapley_speed": [],

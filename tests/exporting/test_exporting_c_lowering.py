@@ -181,9 +181,7 @@ def test_tables_in_int8_are_near(name: str) -> None:
 def test_what_has_no_int8_form_is_named() -> None:
     network = nn.Sequential(nn.Linear(8, 4), _Quotient(), nn.Linear(4, 2)).eval()
     rows = torch.rand(3, 8)
-    with pytest.raises(
-        UsageError, match="sigmoid of what is read again in int8, for which"
-    ):
+    with pytest.raises(UsageError, match="sigmoid of what is read again in int8, for which"):
         in_int8(lowered(network, rows[:1]), [rows])
 
 

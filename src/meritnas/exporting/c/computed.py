@@ -5,7 +5,7 @@ Buffers are overwritten as they are in C, with many rows at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 
 import numpy as np
@@ -89,9 +89,16 @@ def _(one: Dense, memory: Memory) -> Tensor:
 
 @_made.register
 def _(one: Convolve, memory: Memory) -> Tensor:
-    known = _tensor(one.weights), _tensor(one.biases)
-    settings = one.stride, one.padding, one.dilation, one.groups
-    found = F.conv2d(read(memory, one.source), *known, *settings)
+    weights, biases = _tensor(one.weights), _tensor(one.biases)
+    found = F.conv2d(
+        read(memory, one.source),
+        weights,
+        biases,
+        one.stride,
+        one.padding,
+        one.dilation,
+        one.groups,
+    )
     return applied(one.after, found)
 
 
@@ -115,9 +122,10 @@ def _(one: Pool, memory: Memory) -> Tensor:
     return (found / shares)[..., : sides[0], : sides[1]]
 
 
-def _padded(rows: Tensor, padding: object, more: object, value: float) -> Tensor:
-    (high, wide), (lower, right) = padding, more  # type: ignore[misc, has-type]
-    return F.pad(rows, (wide, wide + right, high, high + lower), value=value)
+def _padded(rows: Tensor, padding: Sequence[int], more: Sequence[int], value: float) -> Tensor:
+    """With so much before and after each side, and more after it."""
+    high, wide = padding
+    return F.pad(rows, (wide, wide + more[1], high, high + more[0]), value=value)
 
 
 @_made.register

@@ -133,25 +133,41 @@ struct convolution {
     int32_t kernel[2], stride[2], padding[2], dilation[2], groups;
 };
 
+/* Some weights of a row times numbers that are so far apart. */
+static int32_t row_sum(const struct view *in, const int8_t *weights, const int8_t *numbers,
+                       int32_t count, int32_t step)
+{
+    const int32_t low = in->low, high = in->high, zero = in->zero;
+    int32_t sum = 0, n;
+    if (low == -128 && high == 127)
+        for (n = 0; n < count; ++n, numbers += step)
+            sum += (*numbers - zero) * weights[n];
+    else
+        for (n = 0; n < count; ++n, numbers += step) {
+            const int32_t q = *numbers < low ? low : *numbers > high ? high : *numbers;
+            sum += (q - zero) * weights[n];
+        }
+    return sum;
+}
+
 static int32_t convolved(const struct convolution *layer, const int8_t *weights, int32_t first,
                          int32_t y, int32_t x)
 {
-    const int32_t inputs = layer->in.shape[0] / layer->groups;
-    int32_t sum = 0, i, down, right;
+    const int32_t inputs = layer->in.shape[0] / layer->groups, apart = layer->dilation[1];
+    const int32_t top = y * layer->stride[0] - layer->padding[0];
+    const int32_t left = x * layer->stride[1] - layer->padding[1];
+    int32_t sum = 0, begin = 0, end = layer->kernel[1], i, down;
+    while (begin < end && left + begin * apart < 0)
+        ++begin;
+    while (end > begin && left + (end - 1) * apart >= layer->in.shape[2])
+        --end;
     for (i = first; i < first + inputs; ++i)
-        for (down = 0; down < layer->kernel[0]; ++down) {
-            const int32_t row = y * layer->stride[0] + down * layer->dilation[0]
-                                - layer->padding[0];
-            if (row < 0 || row >= layer->in.shape[1]) {
-                weights += layer->kernel[1];
-                continue;
-            }
-            for (right = 0; right < layer->kernel[1]; ++right, ++weights) {
-                const int32_t column = x * layer->stride[1] + right * layer->dilation[1]
-                                       - layer->padding[1];
-                if (column >= 0 && column < layer->in.shape[2])
-                    sum += number_at(&layer->in, i, row, column) * *weights;
-            }
+        for (down = 0; down < layer->kernel[0]; ++down, weights += layer->kernel[1]) {
+            const int32_t row = top + down * layer->dilation[0];
+            if (row >= 0 && row < layer->in.shape[1] && begin < end)
+                sum += row_sum(&layer->in, weights + begin,
+                               place_of(&layer->in, i, row, left + begin * apart), end - begin,
+                               apart * layer->in.steps[2]);
         }
     return sum;
 }

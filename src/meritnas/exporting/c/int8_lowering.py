@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from meritnas.exporting.c.computed import computed
-from meritnas.exporting.c.functions import Functions, applied
+from meritnas.exporting.c.functions import applied
 from meritnas.exporting.c.int8_operations import (
     HIGHEST,
     LOWEST,
@@ -77,12 +77,13 @@ def in_int8(program: Lowered, batches: Iterable[Tensor]) -> Whole:
 def _split(operations: Iterable[Operation]) -> Iterable[Operation]:
     """Functions that are no bounds as operations of their own."""
     for one in operations:
-        after: Functions = getattr(one, "after", ())
-        if isinstance(one, Apply) or all(each.name in _CUT for each in after):
+        if not isinstance(one, Dense | Convolve | Combine | Scale | Normalise) or all(
+            each.name in _CUT for each in one.after
+        ):
             yield one
         else:
-            yield replace(one, after=())  # type: ignore[call-arg]
-            yield Apply(one.target, after)
+            yield replace(one, after=())
+            yield Apply(one.target, one.after)
 
 
 def _ranges(program: Lowered, batches: Iterable[Tensor]) -> tuple[list[Range], Range]:
@@ -262,8 +263,8 @@ class _Quantiser:
         shift = min(30, 29 - int(np.ceil(np.log2(largest))))
         if shift < 1:
             refuse("a scaling of too large numbers in int8")
-        whole = (np.round(each * 2.0**shift).astype(np.int64) for each in (factors, shifts))
-        return WholeScale(source, one.target, grid, *whole, shift)
+        a, b = (np.round(each * 2.0**shift).astype(np.int64) for each in (factors, shifts))
+        return WholeScale(source, one.target, grid, a, b, shift)
 
     def _normalise(self, one: Normalise, grid: Grid) -> WholeNormalise:
         source = self._read(one.target)

@@ -41,7 +41,7 @@ _ORDER = (*_SHIFTED, *_ROUNDED, *_PLACES, kernels.READ, WINDOW, LOOP)
 _TEXTS: Mapping[str, tuple[str, ...]] = {
     "dense": (*_SHIFTED, kernels.DENSE),
     "real_dense": (*_ROUNDED, kernels.REAL_DENSE),
-    "convolve": (*_BOTH, kernels.CONVOLVE),
+    "convolve": (*_SHIFTED, *_PLACES, kernels.CONVOLVE),
     "pool": (*_BOTH, WINDOW, kernels.POOL),
     "apply": (*_PLACES, LOOP, kernels.APPLY),
     "scale": (*_BOTH, LOOP, kernels.SCALE),

@@ -77,8 +77,8 @@ def _convolve(reader: Reader, call: Call, result: Tensor) -> list[Operation]:
     biases = np.zeros(len(known)) if bias is None else array(bias)
     first = 0 if weights.dim() == 4 else 1  # of one dimension: its height is 1
     pairs = [_pair(list(each), fill) for each, fill in ((stride, 1), (padding, 0), (dilation, 1))]
-    views = (reader.read(_flat_image(each, first)) for each in (source, result))
-    return [Convolve(*views, known, biases, pairs[0], pairs[1], pairs[2], int(groups))]
+    view, target = (reader.read(_flat_image(each, first)) for each in (source, result))
+    return [Convolve(view, target, known, biases, pairs[0], pairs[1], pairs[2], int(groups))]
 
 
 def _flat_image(tensor: Tensor, flat: int) -> Tensor:

@@ -56,7 +56,8 @@ def lowered(network: nn.Module, row: Tensor) -> Lowered:
     Raises:
         UsageError: It does something that has no C form; the error names it.
     """
-    plain = copy.deepcopy(network).to(memory_format=torch.contiguous_format)
+    plain: Any = copy.deepcopy(network)
+    plain.to(memory_format=torch.contiguous_format)
     row = row.clone(memory_format=torch.contiguous_format)  # with a storage of its own
     trace = traced(plain, [row])
     found = _Lowering(trace)
@@ -172,12 +173,9 @@ class _Lowering:
         for one in reversed(self.operations):
             if not any(view.buffer == target.buffer for view in views_of(one)):
                 continue
-            made = getattr(one, "target", None)
-            same = made is not None and made.buffer == target.buffer
-            same = same and made.numbers == target.numbers
-            if same and (made.places.ravel() == target.places.ravel()).all():
-                return one
-            return None
+            made = one.target
+            same = made.buffer == target.buffer and made.numbers == target.numbers
+            return one if same and _equal(made, target) else None
         return None
 
     def _pair(self, time: int, call: Call, name: str, result: Tensor) -> None:
@@ -293,6 +291,10 @@ class _Lowering:
         scale = ones if weight is None else _spread(weight, shape, operand, target)
         shift = zeros if bias is None else _spread(bias, shape, operand, target)
         self.operations.append(Normalise(target, groups, epsilon, scale, shift))
+
+
+def _equal(one: View, other: View) -> bool:
+    return bool((one.places.ravel() == other.places.ravel()).all())
 
 
 def _spread(weight: Tensor, shape: Sequence[int], operand: Tensor, target: View) -> np.ndarray:
