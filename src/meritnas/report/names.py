@@ -15,6 +15,7 @@ _COST_NAMES = {
     "latency": "latency",
     "peak": "activations at once",
     "file": "the whole file",
+    "constants": "all constants",
 }
 _METRIC_NAMES = {
     "accuracy": "accuracy",
@@ -47,7 +48,7 @@ def cost_name(cost: str) -> str:
 
 def amount_text(cost: str, amount: int) -> str:
     """A cost in the unit that its limit is given in."""
-    if cost in ("size", "size-int8", "peak", "file"):
+    if cost in ("size", "size-int8", "peak", "file", "constants"):
         return f"{amount / 1000:,.1f} kB"
     if cost == "latency":
         return f"{amount / 1000:,.3f} ms"
