@@ -1,14 +1,15 @@
 """A trained network pruned to an exact number of weights, beside Torch-Pruning.
 
-A convolutional network is trained on images, then made as small as 50, 25 and 10 % of its weights
-by both, and trained on for the same number of epochs by the same recipe; the best epoch on the
-validation images is kept, and judged on the test images. MeritNAS (`meritnas.nn.prunable`) looks
-at the networks that fit exactly: those that keep the most of the weights' norms, found exactly,
-and random ones, each judged once on the validation images with the weights as they are.
-Torch-Pruning takes a ratio and no count: the ratio of its global magnitude pruning is bisected to
-the largest network within the count.
+A convolutional network is trained on images, or linear layers on a table, then made as small as 50,
+25 and 10 % of its weights by both, and trained on for the same number of epochs by the same recipe;
+the best epoch on the validation rows is kept, and judged on the test rows. MeritNAS
+(`meritnas.nn.prunable`) looks at the networks that fit exactly: those that keep the most of the
+weights' norms, found exactly, and random ones, each judged once on the validation rows with the
+weights as they are. Torch-Pruning takes a ratio and no count: the ratio of its global magnitude
+pruning is bisected to the largest network within the count.
 
     nice -n 19 python benchmarks/pruning.py mnist5k --json pruning.json
+    nice -n 19 python benchmarks/pruning.py adult.csv.gz --target income
 
 Needs torch-pruning (the extra `peers`).
 """
@@ -24,16 +25,21 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 import meritnas.nn as mn
 from meritnas import space_of
 from meritnas.data.bundle import Bundle, Part
 from meritnas.data.images.bundle import encode_images, outline_images
 from meritnas.data.images.source import load_images
+from meritnas.data.rows import Rows
+from meritnas.data.tables.bundle import make_bundle
+from meritnas.data.tables.source import load_source
 from meritnas.families.built.family import BuiltSpace
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.supernet.gates import one_path
-from meritnas.training.train import train_child
+from meritnas.training.metrics import score
+from meritnas.training.train import outputs_of, train_child
 from scoreboard import Target, arguments, finish, show
 
 SHARES = (0.5, 0.25, 0.1)
@@ -44,6 +50,11 @@ RECIPE = TrainRecipe(learning_rate=0.002, batch_size=64)
 def network(inputs: tuple[int, ...], outputs: int) -> nn.Sequential:
     layers: list[nn.Module] = []
     before = inputs[0]
+    if len(inputs) == 1:
+        for width in (128, 128, 64):
+            layers += [nn.Linear(before, width), nn.BatchNorm1d(width), nn.ReLU()]
+            before = width
+        return nn.Sequential(*layers, nn.Linear(before, outputs))
     for number, width in enumerate((32, 64, 64, 128)):
         layers += [nn.Conv2d(before, width, 3, padding=1, bias=False), nn.BatchNorm2d(width)]
         layers += [nn.ReLU()]
@@ -57,7 +68,7 @@ def network(inputs: tuple[int, ...], outputs: int) -> nn.Sequential:
 
 
 def whole(rows: object) -> Part:
-    """Images that are all in memory."""
+    """Rows that are all in memory."""
     assert isinstance(rows, Part)
     return rows
 
@@ -66,11 +77,29 @@ def weights(module: nn.Module) -> int:
     return sum(param.numel() for param in module.parameters())
 
 
-@torch.no_grad()
-def accuracy(module: nn.Module, part: Part) -> float:
-    module.eval()
-    found = module(part.inputs).argmax(1) == part.target
-    return float(found.double().mean())
+def accuracy(module: nn.Module, bundle: Bundle[Any]) -> float:
+    test = whole(bundle.test)
+    return score(bundle.task, outputs_of(module, test.inputs), test.target)["accuracy"]
+
+
+def images(name: str) -> Bundle[Any]:
+    source = load_images(name)
+    return encode_images(source, outline_images(source, 0))
+
+
+def table(name: str, target: str) -> Bundle[Any]:
+    """A table whose categories are a column each, so that there are numbers only."""
+    bundle = make_bundle(load_source(name, target), 0)
+    numbers, counts = bundle.encoder.numbers, bundle.encoder.cardinalities
+
+    def spread(part: Rows) -> Part:
+        rows = whole(part)
+        codes = rows.inputs[:, numbers:].long().unbind(1)
+        columns = [F.one_hot(own, count) for own, count in zip(codes, counts, strict=True)]
+        return replace(rows, inputs=torch.cat([rows.inputs[:, :numbers], *columns], 1))
+
+    train, valid, test = map(spread, (bundle.train, bundle.valid, bundle.test))
+    return replace(bundle, train=train, valid=valid, test=test)
 
 
 def space(trained: nn.Module, bundle: Bundle[Any], shares: int) -> tuple[BuiltSpace, nn.Module]:
@@ -151,7 +180,7 @@ def rows_of(bundle: Bundle[Any], seed: int, epochs: int, shares: int) -> list[di
         "method": "whole",
         "limit": weights(module),
     }
-    rows = [{**first, "weights": weights(module), "accuracy": accuracy(module, whole(bundle.test))}]
+    rows = [{**first, "weights": weights(module), "accuracy": accuracy(module, bundle)}]
     begin = time.perf_counter()
     family, ready = space(module, bundle, shares)
     assert family.cost(family.space.architecture([n - 1 for n in family.space.sizes])) > 0
@@ -169,7 +198,7 @@ def rows_of(bundle: Bundle[Any], seed: int, epochs: int, shares: int) -> list[di
             pruned.train()  # a copy of what was judged is in evaluation mode
             train_child(pruned, bundle.train, bundle.valid, loss, RECIPE, epochs, seed)
             found: dict[str, Any] = {"seed": seed, "share": share, "method": method, "limit": limit}
-            found |= {"weights": weights(pruned), "accuracy": accuracy(pruned, whole(bundle.test))}
+            found |= {"weights": weights(pruned), "accuracy": accuracy(pruned, bundle)}
             found |= {"choosing_s": choosing, "training_s": time.perf_counter() - begin}
             rows.append(found)
     return rows
@@ -177,19 +206,19 @@ def rows_of(bundle: Bundle[Any], seed: int, epochs: int, shares: int) -> list[di
 
 def main() -> int:
     parser = arguments(__doc__)
-    parser.add_argument("images", help="bundled images by name, or images by path")
+    parser.add_argument("data", help="bundled images by name, images by path, or a table")
+    parser.add_argument("--target", help="the column to predict, of a table")
     parser.add_argument("--seeds", default="0,1,2", help="of training, at commas")
     parser.add_argument("--epochs", type=int, default=8, help="of each training")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    source = load_images(args.images)
-    bundle = encode_images(source, outline_images(source, 0))
+    bundle = table(args.data, args.target) if args.target else images(args.data)
     seeds = [0] if args.quick else [int(seed) for seed in args.seeds.split(",")]
     if args.quick:
         few = np.arange(64)
         part = whole(bundle.train).rows(torch.from_numpy(few))
         bundle = replace(bundle, train=part, valid=part, test=part)
-    epochs, shares = (1, 4) if args.quick else (args.epochs, 16)
+    epochs, shares = (1, 8) if args.quick else (args.epochs, 16)
     rows = [row for seed in seeds for row in rows_of(bundle, seed, epochs, shares)]
     show("pruned to a share of the weights and trained on", rows)
     targets = []

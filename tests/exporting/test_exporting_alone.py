@@ -123,8 +123,18 @@ def mixed_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
+@pytest.fixture(scope="module")
+def residual_run(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A network that a build function makes, which reads categories, too."""
+    out = tmp_path_factory.mktemp("residual") / "run"
+    given: dict[str, Any] = {"space": "residual", "widths": [4, 8], "blocks": 1}
+    train(frame, "churn", architecture="4-1-8", **given, epochs=1, seeds=1, out=out)
+    return out
+
+
 def test_folders_say_what_predict_says(
     table_run: Path,
+    residual_run: Path,
     number_run: Path,
     image_run: Path,
     text_run: Path,
@@ -147,6 +157,7 @@ def test_folders_say_what_predict_says(
     jobs, pairs = [], []
     for run, file in (
         (table_run, tmp_path / "rows.csv"),
+        (residual_run, tmp_path / "rows.csv"),
         (number_run, tmp_path / "numbers.csv"),
         (image_run, tmp_path / "pictures"),
         (fusion_run, tmp_path / "views.npz"),

@@ -13,18 +13,22 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
 
 import meritnas
 import meritnas.nn as mn
 from meritnas import SpaceError
 from meritnas.cost.paths import all_paths
+from meritnas.data.columns.inputs import TableInputs
 from meritnas.errors import MeritNASError
+from meritnas.families import latency
 from meritnas.families.built.family import BuiltSpace, space_of
 from meritnas.families.built.learning import Learner
 from meritnas.families.built.pieces import Piece
 from meritnas.families.built.reads import Words
 from meritnas.families.drawing import drawing_lines
 from meritnas.families.live_memory import peak_bytes
+from meritnas.families.part_times import operations_of
 from meritnas.supernet.gates import Gate, one_path
 
 sys.path.append(str(Path(__file__).parent.parent / "contracts"))
@@ -133,6 +137,59 @@ def test_multiply_adds_are_those_of_products_and_convolutions() -> None:
     stem, wider = 64 * 3 * 9 * 2, 16 * 8 * 9 * 3
     block = 16 * (2 * 8 * 1 + 2 * 9 + 2 * 8)
     assert images.cost(images.space.architecture([0] * 7), "flops") == stem + wider + block + 8 * 3
+
+
+class Attentive(nn.Module):
+    """Attention written as functions, a layer that runs twice, a product of two widths."""
+
+    def __init__(self, pick: mn.Pick, inputs: int, outputs: int) -> None:
+        super().__init__()
+        width, other = pick.width("width", 4, 8), pick.width("other", 2, 6)
+        self.first, self.again = mn.Linear(1, width), mn.Linear(width, width)
+        self.act = pick.one("act", relu=nn.ReLU, prelu=nn.PReLU)()
+        self.beside, self.out = mn.Linear(inputs, other), mn.Linear(other, outputs)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        steps = self.again(self.again(self.first(rows.unsqueeze(2))))
+        heard = nn.functional.scaled_dot_product_attention(steps, steps, steps)
+        outer = self.act(heard).mean((1, 2), keepdim=True).squeeze(2) * self.beside(rows)
+        found: Tensor = self.out(outer.softmax(1))
+        return found
+
+
+@pytest.mark.parametrize(
+    ("build", "inputs", "row"),
+    [
+        (lambda *given: Attentive(*given), 5, torch.zeros(1, 5)),
+        (own_networks.transformer, Words(7), torch.zeros(1, 1, dtype=torch.long)),
+        (own_networks.maps, (2, 6, 6), torch.zeros(1, 2, 6, 6)),
+    ],
+)
+def test_everything_that_runs_is_timed(
+    build: Any, inputs: Any, row: Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def numbers_read(module: Any, given: tuple[Tensor, ...]) -> int:
+        """One for each operation that reads tensors, and what these hold."""
+        return sum(
+            1 + sum(int(np.prod(one["shape"])) for one in shapes)
+            for operation in operations_of(module, given)
+            if (shapes := [o for o in tree_leaves(operation["args"], is_shape) if is_shape(o)])
+        )
+
+    def is_shape(value: Any) -> bool:
+        return isinstance(value, dict) and "shape" in value
+
+    def clock(parts: Any, rounds: int = 0) -> dict[Any, int]:
+        del rounds
+        for module, given in parts.values():
+            module(*given)  # it runs by itself
+        return {key: numbers_read(module, given) for key, (module, given) in parts.items()}
+
+    monkeypatch.setattr(latency, "microseconds", clock)
+    family = space_of(build, inputs, 7).timed()
+    for seed in range(10):
+        one = family.random(seed)
+        assert family.cost(one, "latency") == numbers_read(family.child(one).eval(), (row,))
 
 
 def test_files_are_as_large_as_the_cost_says_at_most(tmp_path: Path) -> None:
@@ -253,6 +310,32 @@ def test_networks_are_drawn_and_written_as_python(
         assert torch.equal(written.eval()(rows), child(rows))
 
 
+def test_categories_and_tensors_of_ones_own_are_written_as_python_too() -> None:
+    class Scaled(nn.Module):
+        def __init__(self, pick: mn.Pick, inputs: int, outputs: int) -> None:
+            super().__init__()
+            width = pick.width("width", 2, 4)
+            self.layer, self.out = mn.Linear(inputs, width), mn.Linear(width, outputs)
+            self.scale = nn.Parameter(torch.rand(inputs))
+            self.register_buffer("shift", torch.rand(inputs))
+            self.register_buffer("factors", torch.tensor([0.1] * inputs), persistent=False)
+            self.unused = nn.Linear(2, 2)
+
+        def forward(self, rows: Tensor) -> Tensor:
+            found: Tensor = self.out(self.layer(rows * self.scale * self.factors + self.shift))
+            return found
+
+    family = space_of(lambda *given: Scaled(*given), TableInputs(2, (3, 5, 40)), 3)
+    architecture = family.parse("4")
+    child = family.child(architecture, seed=1).eval()
+    names: dict[str, Any] = {"__name__": "model"}
+    exec(family.source(architecture), names)
+    written = names["Network"]()
+    written.load_state_dict(child.state_dict())
+    rows = torch.cat([torch.randn(6, 2), torch.randint(3, (6, 3))], 1)
+    assert torch.equal(written.eval()(rows), child(rows))
+
+
 def test_what_cannot_be_traced_is_not_drawn_and_not_written() -> None:
     class Branching(nn.Module):
         def __init__(self, pick: mn.Pick, inputs: int, outputs: int) -> None:
@@ -329,6 +412,19 @@ def twice(pick: mn.Pick, inputs: int, outputs: int) -> nn.Module:
     return nn.Sequential(mn.Linear(inputs, first), mn.Linear(second, outputs))
 
 
+def unused_width(pick: mn.Pick, inputs: int, outputs: int) -> nn.Module:
+    width = pick.width("width", 2, 4)
+    pick.width("other", 3, 5)
+    return nn.Sequential(mn.Linear(inputs, width), mn.Linear(width, outputs))
+
+
+def unused_option(pick: mn.Pick, inputs: int, outputs: int) -> nn.Module:
+    width = pick.width("width", 2, 4)
+    module: Any = nn.Sequential(mn.Linear(inputs, width), mn.Linear(width, outputs))
+    module.how = pick.one("how", "this", "that")
+    return module  # type: ignore[no-any-return]
+
+
 def of_no_module(pick: mn.Pick, _: int, outputs: int) -> Any:
     return [pick.width("w", 2, outputs)]
 
@@ -351,6 +447,8 @@ def of_no_module(pick: mn.Pick, _: int, outputs: int) -> Any:
         (lambda pick, *_: pick.width("w", 0), "whole numbers of at least 1, got 0"),
         (lambda pick, *_: pick.one("a-b", -1, 2), "give it a name of its own"),
         (lambda *_: {}["gone"], "KeyError: 'gone'"),
+        (unused_width, r"asks 'other' \(3, 5\), and nothing in the network depends on the answer"),
+        (unused_option, "asks 'how' .*, so that every network would be counted 2 times"),
         (3, "build function"),
     ],
 )
@@ -364,7 +462,7 @@ def test_a_network_that_differs_by_chance_is_told() -> None:
 
     def by_chance(_: tuple[int, ...]) -> dict[str, Piece]:
         calls[0] += 1
-        return {"layer": Piece(calls[0] % 7, 0, 0, 0, None)}
+        return {"layer": Piece(calls[0] % 7, 0, 0, 0)}
 
     with pytest.raises(SpaceError, match="the same answers gave two different networks"):
         Learner((2, 2, 2), by_chance, ("a", "b", "c")).learn()
@@ -372,7 +470,7 @@ def test_a_network_that_differs_by_chance_is_told() -> None:
 
 def test_decisions_that_all_interact_are_named() -> None:
     def tangled(picks: tuple[int, ...]) -> dict[str, Piece]:
-        return {"layer": Piece(int(np.prod(np.array(picks) + 2)), 0, 0, 0, None)}
+        return {"layer": Piece(int(np.prod(np.array(picks) + 2)), 0, 0, 0)}
 
     names = [f"d{i}" for i in range(8)]
     with pytest.raises(SpaceError, match=r"decisions .*d[0-7].* interact: .* combinations"):
@@ -389,7 +487,7 @@ def test_few_networks_show_which_decisions_matter(seed: int) -> None:
 
     def made(picks: tuple[int, ...]) -> dict[str, Piece]:
         return {
-            str(n): Piece(int(table[tuple(picks[i] for i in group)]), 0, 0, 0, None)
+            str(n): Piece(int(table[tuple(picks[i] for i in group)]), 0, 0, 0)
             for n, (group, table) in enumerate(zip(groups, tables, strict=True))
         }
 

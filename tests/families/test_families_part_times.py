@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,24 @@ import pytest
 import torch
 from torch import nn
 
-from meritnas import UsageError, darts_space, fusion_space, recurrent_space, tabular_space
+from meritnas import (
+    UsageError,
+    darts_space,
+    fusion_space,
+    recurrent_space,
+    space_of,
+    tabular_space,
+)
 from meritnas.data.columns.inputs import TableInputs
 from meritnas.families import device_times
+from meritnas.families.built.reads import Words
 from meritnas.families.convnet.family import convnet_space
 from meritnas.families.family import Family
 from meritnas.families.fusion.plain import plain_fusion
 from meritnas.families.part_times import KnownTimes, Listing, Measuring, key_of, operations_of
+
+sys.path.append(str(Path(__file__).parent.parent / "contracts"))
+import own_networks
 
 VIEWS = {"image": [(2, 4, 4)], "sound": [(3, 6), (5,)]}
 FAMILIES: dict[str, Family] = {
@@ -26,6 +38,7 @@ FAMILIES: dict[str, Family] = {
     "recurrent": recurrent_space(7, 5),
     "fusion": fusion_space(VIEWS, 3, channels=8, length=4, backbones={"image": "conv"}),
     "plain fusion": plain_fusion(VIEWS, 3, "classes"),
+    "own": space_of(own_networks.transformer, Words(5), 5),
 }
 
 

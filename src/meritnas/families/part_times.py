@@ -124,13 +124,13 @@ class _Writer(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         del types
-        written = {
+        operation = {
             "name": str(func),
-            "args": [_written(one) for one in args],
-            "kwargs": {name: _written(one) for name, one in (kwargs or {}).items()},
+            "args": [written(one) for one in args],
+            "kwargs": {name: written(one) for name, one in (kwargs or {}).items()},
         }
         if not func.is_view:
-            self.operations.append(written)
+            self.operations.append(operation)
         return func(*args, **(kwargs or {}))
 
 
@@ -158,12 +158,12 @@ def key_of(operations: list[dict[str, Any]]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
-def _written(value: Any) -> Any:
-    """An argument as `device_times` reads it."""
+def written(value: Any) -> Any:
+    """An argument of an operation as `device_times` reads it: of tensors, their shape."""
     if isinstance(value, Tensor):
         return {"shape": list(value.shape), "dtype": str(value.dtype).removeprefix("torch.")}
     if isinstance(value, list | tuple):
-        return [_written(one) for one in value]
+        return [written(one) for one in value]
     if isinstance(value, torch.device):
         return {"device": True}
     if isinstance(value, torch.dtype | torch.memory_format | torch.layout):

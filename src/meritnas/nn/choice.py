@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from meritnas.errors import SpaceError, told
 from meritnas.nn.follows import Follows
 from meritnas.nn.questions import BUILDING, Asked, Question, numbers_of
+from meritnas.nn.sliced import Sliced
 from meritnas.nn.switch import Switch
 from meritnas.nn.values import Decided, Depth, Size, Width, extent
 
@@ -249,6 +250,17 @@ class _Resolving:
 
     def __call__(self) -> nn.Module:
         return resolved(self._module, self._pick)
+
+
+def decisions_in(body: nn.Module) -> set[str]:
+    """The decisions that some module of a supernet follows."""
+    found: set[str] = set()
+    for module in body.modules():
+        if isinstance(module, GatedChoice | GatedStack):
+            found.add(module.decision)
+        elif isinstance(module, Sliced):
+            found |= module.decisions
+    return found
 
 
 class SupernetPick:

@@ -26,6 +26,12 @@ class Sliced(nn.Module):
             self.register_parameter(name, param)
         self._biased = "bias" in self._parameters
 
+    @property
+    def decisions(self) -> set[str]:
+        """The decisions that its sizes follow."""
+        sizes = (size for size in vars(self).values() if isinstance(size, Width))
+        return {name for size in sizes for name in size.names}
+
     def stand_at(self, place: str) -> None:
         """Learn the layer's full name in the supernet."""
         self._full = {name: f"{place}.{name}" for name in self._parameters}

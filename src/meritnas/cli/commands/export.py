@@ -36,7 +36,7 @@ def export(
         str | None,
         typer.Option(
             metavar="int8",
-            help="In int8: with onnx beside the other, with python, docker and c instead of float32.",
+            help="In int8: with onnx beside the other, with python, docker, c instead of it.",
         ),
     ] = None,
     trust: Trust = None,

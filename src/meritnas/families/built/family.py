@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -18,9 +18,10 @@ from meritnas.devices.placement import on_cpu
 from meritnas.errors import SpaceError, UsageError, told
 from meritnas.families.built.learning import Learner, factors
 from meritnas.families.built.maker import Maker
-from meritnas.families.built.pieces import Observer, Piece, Pieces
+from meritnas.families.built.pieces import Observer, Piece
 from meritnas.families.built.plan import Plan, picks_by_name
 from meritnas.families.built.reads import Words, answer_shape, as_reads, example
+from meritnas.families.built.steps import steps_of, timed_parts
 from meritnas.families.built.supernet import BuiltSupernet
 from meritnas.families.built.traced import drawing_of, source_of
 from meritnas.families.drawing import Drawing
@@ -40,6 +41,8 @@ from meritnas.space.space import Space
 
 _AT_HAND = ("whole", "learner")
 """What is found out anew where it is asked for."""
+
+Found = TypeVar("Found", bound=Hashable)
 
 _KEPT = 4
 _CHECKED = 16
@@ -119,7 +122,7 @@ class Origin:
     def device(self) -> str:
         """Where networks are run to be counted: `meta`, unless they cannot be made there."""
         try:
-            self._observe(Observer(), self._largest, "meta")
+            self._run(self._largest, Observer().pieces, "meta")
         except Exception:  # whatever a user's code does on tensors without numbers
             return "cpu"
         return "meta"
@@ -174,36 +177,40 @@ class Origin:
                     'pick.one("name", this=lambda: ..., that=lambda: ...)() or mn.Stack'
                 )
 
-    def _observe(self, observer: Observer, picks: Sequence[int], device: str) -> Pieces:
+    def _run(
+        self,
+        picks: Sequence[int],
+        look: Callable[[nn.Module, Tensor], Mapping[str, Found]],
+        device: str,
+    ) -> Mapping[str, Found]:
+        """What is found while the network of these picks runs on an example."""
         network = self.built(picks, device)
         with own_code(self.maker.name):
-            return observer.pieces(network, example(self.maker.reads, 1, device))
+            return look(network, example(self.maker.reads, 1, device))
+
+    def _learnt(self, look: Callable[[nn.Module, Tensor], Mapping[str, Found]]) -> Learner[Found]:
+        """The same of all networks, from a few."""
+        device = self.device
+        learner = Learner(
+            self.plan.sizes, lambda picks: self._run(picks, look, device), list(self.plan.by_name)
+        )
+        learner.learn()
+        return learner
 
     @cached_property
     def learner(self) -> Learner[Piece]:
         """What every module of every network costs."""
-        observer, device = Observer(), self.device
-        found = Learner(
-            self.plan.sizes,
-            lambda picks: self._observe(observer, picks, device),
-            list(self.plan.by_name),
-        )
-        found.learn()
-        return found
+        return self._learnt(Observer().pieces)
 
     def peaks(self, picks: Sequence[int]) -> Mapping[str, int]:
         """The most bytes that are alive while operations of each module of one network run."""
-        with own_code(self.maker.name):
-            reads = example(self.maker.reads, 1, self.device)
-            return Observer().peaks(self.built(picks, self.device), reads)
+        return self._run(picks, Observer().peaks, self.device)
 
     @cached_property
     def peak(self) -> LargestSum:
         """The memory that is needed at once: the most that any module's operations find alive."""
-        learner = Learner(self.plan.sizes, self.peaks, list(self.plan.by_name))
-        learner.learn()
-        unit = (PEAK_UNIT, 1000)
-        alive = [factors(self.plan.sizes, [part], int, 0, *unit) for part in learner.parts()]
+        unit, parts = (PEAK_UNIT, 1000), self._learnt(Observer().peaks).parts()
+        alive = [factors(self.plan.sizes, [part], int, 0, *unit) for part in parts]
         return LargestSum(self.plan.sizes, tuple(alive), *unit)
 
     @cached_property
@@ -222,29 +229,13 @@ class Origin:
         }
 
     def timed(self, device: Device) -> CostTerms:
-        """Microseconds: every layer of a kind, with such settings and inputs, is timed once."""
-        where: dict[Any, tuple[int, ...]] = {}
-        for picks, pieces in self.learner.networks():
-            for piece in pieces.values():
-                if piece.signature is not None:
-                    where.setdefault(piece.signature, picks)
-        wanted: dict[tuple[int, ...], list[Any]] = {}
-        for signature, picks in where.items():
-            wanted.setdefault(picks, []).append(signature)
-        parts = {}
-        for picks, signatures in wanted.items():
-            made = {(type(m), m.extra_repr()): m for m in self.built(picks, "cpu").modules()}
-            for signature in signatures:
-                parts[signature] = (made[signature[:2]], torch.zeros(signature[2]))
+        """Microseconds: every layer with such settings and inputs, every operation between them."""
+        observer = Observer()
+        learner = self._learnt(lambda network, row: steps_of(observer.calls(network, row)))
+        parts = timed_parts(learner.networks(), lambda picks: self.built(picks, "cpu"))
         spent = microseconds_on(parts, device)
-        return factors(
-            self.plan.sizes,
-            self.learner.parts(),
-            lambda piece: 0 if piece.signature is None else spent[piece.signature],
-            0,
-            "ms a row",
-            1000,
-        )
+        unit = ("ms a row", 1000)
+        return factors(self.plan.sizes, learner.parts(), spent.__getitem__, 0, *unit)
 
 
 @dataclass(frozen=True)
@@ -256,7 +247,8 @@ class BuiltSpace(TimedFamily):
         flops: multiply-adds of all matrix products and convolutions for one row, image or word.
         size: bytes of its safetensors file, with an upper bound for the file's header.
         peak: bytes of activations that one row takes at once (`families.live_memory`).
-        latency: microseconds for one row, as the sum over its layers, where `timed` measured them.
+        latency: microseconds for one row, as the sum over its layers and the operations between
+            them, where `timed` measured them.
     """
 
     maker: Maker
@@ -356,9 +348,7 @@ class BuiltSpace(TimedFamily):
     def source(self, architecture: Architecture | str) -> str:
         """The layers and the operations between them, where the code can be traced."""
         found = self.as_architecture(architecture)
-        with torch.device("meta"):
-            network = self.child(found)
-        return source_of(network, found.text, f"Made by {self.maker.name}.")
+        return source_of(self.child(found), found.text, f"Made by {self.maker.name}.")
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -67,6 +67,7 @@ class Learner(Generic[Piece]):
     ) -> None:
         self._sizes, self._observe, self._names = tuple(sizes), observe, tuple(names)
         self._seen: dict[Picks, Mapping[str, Piece]] = {}
+        self._again: dict[Picks, Mapping[str, Piece]] = {}
         self._parts: dict[str, _Part[Piece]] = {}
         self._rng = np.random.default_rng(0)
         self._between: list[Picks] = []
@@ -139,7 +140,9 @@ class Learner(Generic[Piece]):
     def _cause(self, name: str, first: Picks, second: Picks) -> int:
         """A decision that makes a module different between two networks."""
         piece = self._seen[first].get(name)
-        if self._observe(first).get(name) != piece:
+        if first not in self._again:
+            self._again[first] = self._observe(first)
+        if self._again[first].get(name) != piece:
             raise SpaceError(
                 f"the same answers gave two different networks ('{name}' differs); a build "
                 "function must depend on nothing but its answers"

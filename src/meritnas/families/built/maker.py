@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,8 +15,8 @@ from meritnas.devices.placement import placed
 from meritnas.errors import SpaceError, told
 from meritnas.families.built.plan import Plan
 from meritnas.families.built.reads import Reads, around, told_to_build
-from meritnas.nn.choice import ChildPick, OneOf, Pick, SupernetPick, resolved
-from meritnas.nn.questions import Question
+from meritnas.nn.choice import ChildPick, OneOf, Pick, SupernetPick, decisions_in, resolved
+from meritnas.nn.questions import Asked, Question
 from meritnas.nn.values import Decided, Depth, Width
 from meritnas.plugins import own_code
 
@@ -83,13 +83,25 @@ class Maker:
     def plan(self) -> Plan:
         """The decisions."""
         with torch.device("meta"), torch.random.fork_rng(devices=[]):
-            _, pick = self.body()
+            body, pick = self.body()
         if not pick.asked.questions:
             raise SpaceError(
                 f"{self.name} asks nothing, so there is nothing to search; let it decide something "
                 'with pick.one, pick.width or pick.depth, or put mn.Choice("name", ...) into it'
             )
+        self._check_used(pick.asked, decisions_in(body))
         return Plan.of(pick.asked)
+
+    def _check_used(self, asked: Asked, used: Collection[str]) -> None:
+        """Complain about a decision that is asked and makes no difference."""
+        for name, question in asked.questions.items():
+            if name not in used and len(question.options) > 1:
+                raise SpaceError(
+                    f"{self.name} asks '{name}' ({', '.join(question.options)}), and nothing in "
+                    "the network depends on the answer, so that every network would be counted "
+                    f"{len(question.options)} times; give what is picked to a layer of "
+                    "meritnas.nn, call it, or ask only where it is used"
+                )
 
     def child(self, picks: Mapping[str, int], questions: Mapping[str, Question]) -> nn.Module:
         """The network of one architecture, and nothing else."""

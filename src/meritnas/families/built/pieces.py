@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
 from meritnas.families.int8_weights import packed_bytes
 from meritnas.families.live_memory import peak_by_place
 from meritnas.families.stored_size import stored_bytes
 
-Signature = tuple[type, str, tuple[int, ...]]
+Layer = tuple[type, str, tuple[int, ...]]
 """A layer's kind, its settings, and the shape that it reads: what its time follows from."""
+
+
+class Call(NamedTuple):
+    """One of torch's operations, and what it was given."""
+
+    operation: Any
+    arguments: Sequence[Any]
+    named: Mapping[str, Any]
+
 
 _PLAIN = (
     *(nn.Linear, nn.Conv1d, nn.Conv2d, nn.BatchNorm1d, nn.BatchNorm2d, nn.LayerNorm, nn.GroupNorm),
@@ -37,18 +47,12 @@ class Piece:
         stored: bytes of its weights and buffers in a file.
         in_int8: the same in a file of 8-bit weights.
         flops: multiply-adds of its matrix products and convolutions for one row.
-        signature: what its time follows from, where that can be measured alone.
     """
 
     params: int
     stored: int
     in_int8: int
     flops: int
-    signature: Signature | None
-
-
-Pieces = Mapping[str, Piece]
-"""By the module's name."""
 
 
 @dataclass
@@ -59,7 +63,7 @@ class Observer:
         known: of a layer with such settings: the shape that it gives, its multiply-adds.
     """
 
-    known: dict[Signature, tuple[torch.Size, int]] = field(default_factory=dict)
+    known: dict[Layer, tuple[torch.Size, int]] = field(default_factory=dict)
 
     def pieces(self, network: nn.Module, inputs: Tensor) -> dict[str, Piece]:
         """What each module of a network costs.
@@ -68,24 +72,41 @@ class Observer:
             network: on the device of the inputs; it is changed, and thrown away afterwards.
             inputs: one row.
         """
-        names = {module: name for name, module in network.named_modules()}
-        watch = _Watch(names)
-        network.eval()
-        with ExitStack() as hooks:
-            for module in names:
-                hooks.enter_context(self._watched(module, watch))
-            with torch.no_grad(), _Counting(watch):
-                network(inputs)
+        watch = self._run(network, inputs)
         found = {}
-        for module, name in names.items():
+        for module, name in watch.names.items():
             params = sum(p.numel() for p in module._parameters.values() if p is not None)
             own = _own_tensors(module)
             prefix = f"{name}." if name else ""
-            flops, signature = watch.flops.get(name, 0), watch.signatures.get(name)
-            if params or own or flops or signature is not None:
+            flops = watch.flops.get(name, 0)
+            if params or own or flops:
                 stored = stored_bytes(own, prefix) if own else 0
-                found[name] = Piece(params, stored, packed_bytes(own), flops, signature)
+                found[name] = Piece(params, stored, packed_bytes(own), flops)
         return found
+
+    def calls(self, network: nn.Module, inputs: Tensor) -> dict[str, Layer | Call]:
+        """What runs: layers whose work follows from their settings, and operations outside them.
+
+        By the name of the module and a number that counts what runs in it. Views, which compute
+        nothing, and operations that read no tensor are left out.
+
+        Args:
+            network: on the device of the inputs; it is changed, and thrown away afterwards.
+            inputs: one row.
+        """
+        return self._run(network, inputs).calls
+
+    def _run(self, network: nn.Module, inputs: Tensor) -> _Watch:
+        watch = _Watch({module: name for name, module in network.named_modules()})
+        network.eval()
+        for module in watch.names:
+            if type(module) in _PLAIN and not module._forward_hooks:
+                module.forward = partial(self._known_layer, module, module.forward, watch)
+            else:
+                module.forward = partial(_inside, module, module.forward, watch)
+        with torch.no_grad(), _Counting(watch):
+            network(inputs)
+        return watch
 
     def peaks(self, network: nn.Module, inputs: Tensor) -> dict[str, int]:
         """The most bytes of activations that are alive while operations of each module run.
@@ -100,23 +121,14 @@ class Observer:
             module.forward = partial(_inside, module, module.forward, watch)
         return peak_by_place(network, [inputs], watch.running)
 
-    @contextmanager
-    def _watched(self, module: nn.Module, watch: _Watch) -> Iterator[None]:
-        run = module.forward
-        if type(module) in _PLAIN and not module._forward_hooks:
-            module.forward = partial(self._known_layer, module, run, watch)
-        else:
-            module.forward = partial(_inside, module, run, watch)
-        yield
-
     def _known_layer(
         self, module: nn.Module, run: Callable[..., Any], watch: _Watch, inputs: Tensor
     ) -> Any:
         name = watch.names[module]
         key = (type(module), module.extra_repr(), tuple(inputs.shape))
-        watch.signatures[name] = key
+        watch.note(name, key)
         if key not in self.known:
-            with watch.inside(name):
+            with watch.inside_layer(name):
                 before = watch.flops.get(name, 0)
                 outputs = run(inputs)
             self.known[key] = (outputs.shape, watch.flops.get(name, 0) - before)
@@ -132,8 +144,10 @@ class _Watch:
     def __init__(self, names: Mapping[nn.Module, str]) -> None:
         self.names = names
         self.flops: dict[str, int] = {}
-        self.signatures: dict[str, Signature] = {}
+        self.calls: dict[str, Layer | Call] = {}
         self._running = [""]
+        self._in_layer = False
+        self._noted: dict[str, int] = {}
 
     @contextmanager
     def inside(self, name: str) -> Iterator[None]:
@@ -143,6 +157,26 @@ class _Watch:
             yield
         finally:
             self._running.pop()
+
+    @contextmanager
+    def inside_layer(self, name: str) -> Iterator[None]:
+        """While a layer runs that is noted as a whole."""
+        self._in_layer = True
+        try:
+            with self.inside(name):
+                yield
+        finally:
+            self._in_layer = False
+
+    def note(self, name: str, call: Layer | Call) -> None:
+        """Something runs in a module."""
+        number = self._noted[name] = self._noted.get(name, 0) + 1
+        self.calls[f"{name}#{number}"] = call
+
+    def operation(self, call: Call) -> None:
+        """An operation runs in what is running, if that is not noted as a whole."""
+        if not self._in_layer:
+            self.note(self._running[-1], call)
 
     def running(self) -> str:
         """The name of the module that runs."""
@@ -166,7 +200,7 @@ def _inside(
 
 
 class _Counting(TorchDispatchMode):
-    """Counts the multiply-adds of matrix products and convolutions, whoever calls them."""
+    """Notes operations, and the multiply-adds of matrix products and convolutions."""
 
     def __init__(self, watch: _Watch) -> None:
         super().__init__()
@@ -182,6 +216,8 @@ class _Counting(TorchDispatchMode):
         count = flop_registry.get(func._overloadpacket)
         if count is not None:  # an operation of two numbers each
             self._watch.count(count(*args, **(kwargs or {}), out_val=found) // 2)
+        if not func.is_view and any(isinstance(one, Tensor) for one in tree_leaves(args)):
+            self._watch.operation(Call(func, args, kwargs or {}))
         return found
 
 

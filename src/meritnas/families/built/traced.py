@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from collections.abc import Iterator
 
 import torch
-from torch import fx, nn
+from torch import Tensor, fx, nn
 
 from meritnas.errors import UsageError
 from meritnas.families.drawing import Drawing, Node
-from meritnas.families.source import LOAD
+from meritnas.families.source import LOAD, escaped
 from meritnas.families.tabular.embed import EmbedTable
 
 _NO_SOURCE = (
@@ -20,11 +19,14 @@ _NO_SOURCE = (
     "--to onnx or --to torch-export"
 )
 _MOST_NODES = 60
+_MOST_NUMBERS = 1000
+"""That are written into a file of Python, of one tensor."""
+
 _IMPORTED = ("torch", "device", "inf", "nan", "self", "getattr")
 _SUMS = ("add", "iadd", "add_")
 
 
-class _Tracer(fx.Tracer):
+class _DrawnTracer(fx.Tracer):
     """Takes the embeddings of a table's categories for one layer."""
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
@@ -32,17 +34,17 @@ class _Tracer(fx.Tracer):
         return isinstance(m, EmbedTable) or super().is_leaf_module(m, module_qualified_name)
 
 
-def traced(network: nn.Module) -> fx.GraphModule | None:
+def traced(network: nn.Module, tracer: fx.Tracer) -> fx.GraphModule | None:
     """A network as a graph; None where its code does not lend itself to that."""
     try:
-        return fx.GraphModule(network, _Tracer().trace(network))
+        return fx.GraphModule(network, tracer.trace(network))
     except Exception:  # whatever a user's code does with what is no tensor
         return None
 
 
 def drawing_of(network: nn.Module) -> tuple[Drawing, ...]:
     """The layers of a network, chains of them as one step; none where it cannot be traced."""
-    graph = traced(network)
+    graph = traced(network, _DrawnTracer())
     if graph is None:
         return ()
     modules = dict(graph.named_modules())
@@ -127,13 +129,18 @@ def _words(node: fx.Node, modules: dict[str, nn.Module]) -> str:
 def source_of(network: nn.Module, text: str, about: str) -> str:
     """A Python file with a network that needs torch alone.
 
+    Args:
+        network: on a device where tensors have numbers.
+        text: of the architecture.
+        about: what it is.
+
     Raises:
         UsageError: Its code cannot be traced, or it has layers that are not torch's own.
     """
-    graph = traced(network.eval())
+    graph = traced(network.eval(), fx.Tracer())
     if graph is None:
         raise UsageError(_NO_SOURCE.format("its forward depends on more than tensors"))
-    lines = "\n".join(f"        {line}" for line in _made(graph))
+    lines = "\n".join(f"        {line}" for line in _made(network, graph.graph))
     for node in graph.graph.nodes:
         node.type = None  # annotations name what the file does not import
     code = graph.graph.python_code("self")
@@ -145,7 +152,7 @@ def source_of(network: nn.Module, text: str, about: str) -> str:
     body = forward[forward.index("def forward") :]
     return f'''"""A network that MeritNAS found; needs torch.
 
-{json.dumps(text, ensure_ascii=False)[1:-1]}
+{escaped(text)}
 
 preprocessing.json says how data becomes inputs, and what scores stand for.
 """
@@ -160,14 +167,28 @@ import torch
 from torch import device, nn
 
 
-def _put(network: nn.Module, path: str, part: nn.Module) -> None:
-    """Give a network a part at a place; what is on the way there is made."""
+def _put(
+    network: nn.Module, path: str, part: nn.Module | torch.Tensor, stored: bool = True
+) -> None:
+    """Give a network a part at a place; what is on the way there is made.
+
+    Args:
+        network: to which.
+        path: where.
+        part: a layer, a parameter or another tensor.
+        stored: whether a tensor is in the file of weights.
+    """
     *way, name = path.split(".")
     for each in way:
         if each not in network._modules:
             network.add_module(each, nn.Module())
         network = network.get_submodule(each)
-    network.add_module(name, part)
+    if isinstance(part, nn.Module):
+        network.add_module(name, part)
+    elif isinstance(part, nn.Parameter):
+        network.register_parameter(name, part)
+    else:
+        network.register_buffer(name, part, persistent=stored)
 
 
 class Network(nn.Module):
@@ -183,22 +204,49 @@ class Network(nn.Module):
 {LOAD}'''
 
 
-def _made(graph: fx.GraphModule) -> Iterator[str]:
-    """Lines that make the parts of a network."""
-    for node in graph.graph.nodes:
-        if node.op == "get_attr":
-            raise UsageError(_NO_SOURCE.format(f"it reads '{node.target}' by itself"))
-    for name, module in graph.named_modules():
-        if not name or any(True for _ in module.children()) or type(module) is nn.Module:
+def _made(network: nn.Module, graph: fx.Graph) -> Iterator[str]:
+    """Lines that make the parts of a network: layers that are called, tensors of their own."""
+    called = {node.target for node in graph.nodes if node.op == "call_module"}
+    read = {node.target for node in graph.nodes if node.op == "get_attr"}
+    weights = network.state_dict()
+    for name, module in network.named_modules():
+        if name in called:
+            yield f'_put(self, "{name}", {_layer(name, module)})'
             continue
-        made = f"nn.{module!r}"
-        try:
-            again = eval(made, {"nn": nn})  # torch's own words for a layer of torch
-        except Exception:
-            again = None
-        if type(again) is not type(module) or not _alike(again, module):
-            raise UsageError(_NO_SOURCE.format(f"'{name}' is no layer of torch's own"))
-        yield f'_put(self, "{name}", {made})'
+        for own, tensor in [*module._parameters.items(), *module._buffers.items()]:
+            place = f"{name}.{own}" if name else own
+            read.discard(place)
+            if tensor is not None and place in weights:
+                yield f'_put(self, "{place}", {_stored(tensor)})'
+            elif tensor is not None:
+                yield f'_put(self, "{place}", {_written_out(place, tensor)}, stored=False)'
+    for place in read:
+        raise UsageError(_NO_SOURCE.format(f"it reads '{place}' by itself"))
+
+
+def _layer(name: str, module: nn.Module) -> str:
+    """How a layer is made."""
+    made = f"nn.{module!r}"
+    try:
+        again = eval(made, {"nn": nn})  # torch's own words for a layer of torch
+    except Exception:
+        again = None
+    if type(again) is not type(module) or not _alike(again, module):
+        raise UsageError(_NO_SOURCE.format(f"'{name}' is no layer of torch's own"))
+    return made
+
+
+def _stored(tensor: Tensor) -> str:
+    """How a tensor is made whose numbers are in the file of weights."""
+    empty = f"torch.empty({tuple(tensor.shape)}, dtype={tensor.dtype})"
+    return f"nn.Parameter({empty})" if isinstance(tensor, nn.Parameter) else empty
+
+
+def _written_out(place: str, tensor: Tensor) -> str:
+    """How a tensor is made whose numbers are in no file."""
+    if tensor.numel() > _MOST_NUMBERS:
+        raise UsageError(_NO_SOURCE.format(f"'{place}' is large and not among its weights"))
+    return f"torch.tensor({tensor.tolist()}, dtype={tensor.dtype})"
 
 
 def _alike(one: nn.Module, other: nn.Module) -> bool:
