@@ -10,13 +10,14 @@ from torch import Tensor
 
 from meritnas import TableInputs, TabularSpace, tabular_space
 from meritnas.families.built.family import BuiltSpace, space_of
-from meritnas.families.built.reads import Words, example
+from meritnas.families.built.reads import example
 from meritnas.families.convnet.family import ConvnetSpace, convnet_space
 from meritnas.families.darts.family import DartsSpace, darts_space
 from meritnas.families.fusion.family import FusionSpace, fusion_space
 from meritnas.families.nasbench201.family import Nasbench201Space, nasbench201_space
 from meritnas.families.recurrent.family import RecurrentSpace, recurrent_space
 from meritnas.families.residual.spec import Residual
+from meritnas.nn.words import Words
 from meritnas.supernet.supernet import Supernet
 
 

@@ -25,7 +25,6 @@ from meritnas.families import latency
 from meritnas.families.built.family import BuiltSpace, space_of
 from meritnas.families.built.learning import Learner
 from meritnas.families.built.pieces import Piece
-from meritnas.families.built.reads import Words
 from meritnas.families.drawing import drawing_lines
 from meritnas.families.live_memory import peak_bytes
 from meritnas.families.part_times import operations_of
@@ -87,11 +86,11 @@ def distinct(family: BuiltSpace) -> set[str]:
     [
         (own_networks.layers, 4, 3 * (1 + 2 * 2 + 2 * 2 * 2)),
         (own_networks.maps, (1, 6, 6), 2 * 2 * (4 + 4 * 4)),
-        (own_networks.transformer, Words(5), 2 * (4 + 4 * 4)),
+        (own_networks.transformer, mn.Words(5), 2 * (4 + 4 * 4)),
     ],
 )
 def test_what_is_not_asked_is_not_counted(build: Any, inputs: Any, count: int) -> None:
-    family = space_of(build, inputs, 3 if inputs != Words(5) else 5)
+    family = space_of(build, inputs, 3 if inputs != mn.Words(5) else 5)
     assert family.space.count() == count == len(distinct(family))
     assert family.within({}).count() == count
     networks = {family.random(seed) for seed in range(200)}
@@ -130,7 +129,7 @@ def test_memory_at_once_is_that_of_each_network(
 
 
 def test_multiply_adds_are_those_of_products_and_convolutions() -> None:
-    family = space_of(own_networks.transformer, Words(7), 7)
+    family = space_of(own_networks.transformer, mn.Words(7), 7)
     layer = 4 * 8 * 8 + 2 * 8 * 4 + 2 * 8  # four maps, two of the hidden layer, and attention
     assert family.cost("8-1-4-two-_-_", "flops") == layer + 8 * 7
     images = space_of(own_networks.maps, (2, 8, 8), 3)
@@ -161,7 +160,7 @@ class Attentive(nn.Module):
     ("build", "inputs", "row"),
     [
         (lambda *given: Attentive(*given), 5, torch.zeros(1, 5)),
-        (own_networks.transformer, Words(7), torch.zeros(1, 1, dtype=torch.long)),
+        (own_networks.transformer, mn.Words(7), torch.zeros(1, 1, dtype=torch.long)),
         (own_networks.maps, (2, 6, 6), torch.zeros(1, 2, 6, 6)),
     ],
 )
@@ -285,7 +284,7 @@ def test_a_ready_module_keeps_its_weights() -> None:
     [
         (own_networks.layers, 4, 3, torch.randn(5, 4)),
         (own_networks.maps, (2, 6, 6), 3, torch.randn(5, 2, 6, 6)),
-        (own_networks.transformer, Words(7), 7, torch.randint(7, (2, 5))),
+        (own_networks.transformer, mn.Words(7), 7, torch.randint(7, (2, 5))),
         (own_networks.ready(4, 2), 4, 2, torch.randn(5, 4)),
     ],
 )

@@ -21,11 +21,11 @@ from meritnas import (
 )
 from meritnas.data.columns.inputs import TableInputs
 from meritnas.families import device_times
-from meritnas.families.built.reads import Words
 from meritnas.families.convnet.family import convnet_space
 from meritnas.families.family import Family
 from meritnas.families.fusion.plain import plain_fusion
 from meritnas.families.part_times import KnownTimes, Listing, Measuring, key_of, operations_of
+from meritnas.nn.words import Words
 
 sys.path.append(str(Path(__file__).parent.parent / "contracts"))
 import own_networks

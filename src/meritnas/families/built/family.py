@@ -20,7 +20,7 @@ from meritnas.families.built.learning import Learner, factors
 from meritnas.families.built.maker import Maker
 from meritnas.families.built.pieces import Observer, Piece
 from meritnas.families.built.plan import Plan, picks_by_name
-from meritnas.families.built.reads import Words, answer_shape, as_reads, example
+from meritnas.families.built.reads import answer_shape, as_reads, example
 from meritnas.families.built.steps import steps_of, timed_parts
 from meritnas.families.built.supernet import BuiltSupernet
 from meritnas.families.built.traced import drawing_of, source_of
@@ -34,6 +34,7 @@ from meritnas.families.own import own_space
 from meritnas.families.stored_size import file_bytes
 from meritnas.families.timed import TimedFamily
 from meritnas.nn.choice import SupernetPick
+from meritnas.nn.words import Words
 from meritnas.plugins import own_code
 from meritnas.settings.spec import SpaceSpec
 from meritnas.space.architecture import Architecture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,18 +15,7 @@ from meritnas.data.modalities.row_layout import RowLayout
 from meritnas.errors import SpaceError, told
 from meritnas.families.built.around import FeatureNetwork, WordsNetwork
 from meritnas.families.tabular.embed import EmbedTable
-
-
-@dataclass(frozen=True)
-class Words:
-    """What comes into a language model: words by number.
-
-    Attributes:
-        count: how many different ones there are.
-    """
-
-    count: int
-
+from meritnas.nn.words import Words
 
 Reads = TableInputs | Words | ModalityInputs | tuple[int, ...]
 
