@@ -15,7 +15,8 @@ from flat_search import search
 from meritnas import Retraining, RunOptions, UsageError, nasbench201_space
 from meritnas.prediction.writer import write_text
 from meritnas.training import train
-from meritnas.training.race import Race, timed_race
+from meritnas.training.race import Race
+from meritnas.training.race_length import timed_race
 
 QUICK: dict[str, Any] = {
     **{"layers": 2, "widths": (4, 8, 16), "epochs": 3, "batch_size": 16, "threads": 1},

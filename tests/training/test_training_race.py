@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meritnas.settings.halving import IMAGES, Halving
-from meritnas.training.race import Race, Training, best_of, has_diverged, timed_race
+from meritnas.training.race import Race, Training, best_of, has_diverged
+from meritnas.training.race_length import timed_race
 
 PARTS = (
     st.lists(st.sampled_from([f"{k}-8" for k in range(1, 11)]), min_size=1, unique=True).map(tuple),

@@ -16,7 +16,8 @@ from meritnas.run.yardstick import seconds_measuring
 from meritnas.store.run_store import RunStore
 from meritnas.tasks.crew import all_do
 from meritnas.training.epoch_time import EpochTime
-from meritnas.training.race import Race, timed_race
+from meritnas.training.race import Race
+from meritnas.training.race_length import timed_race
 
 _TIMING_SHARE = 0.03
 """Of the time that is left after a search, for all networks that are timed: what takes longer

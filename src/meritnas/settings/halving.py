@@ -37,6 +37,8 @@ class Halving:
     slowest: float = math.inf
 
 
+TABLES = Halving()
+
 IMAGES = Halving(
     to_the_end=1, least_epochs=2, before_more=4, longest=6, search_share=0.2, slowest=1.5
 )

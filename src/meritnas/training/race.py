@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from meritnas.settings.halving import Halving
-
-_TABLES = Halving()
+from meritnas.settings.halving import TABLES, Halving
 
 Result = Mapping[str, Any]
 """What one training gave; the attributes of `Training` and `valid_loss` matter here.
@@ -77,7 +75,7 @@ class Race:
         dropouts: tuple[float, ...],
         seeds: tuple[int, ...],
         epochs: int,
-        halving: Halving = _TABLES,
+        halving: Halving = TABLES,
     ) -> Race:
         """The race whose last short round is a quarter as long as a training to the end.
 
@@ -313,53 +311,6 @@ class Race:
         if not all(0.0 <= share < 1.0 for share in race.dropouts):
             raise ValueError(f"dropouts must be from 0 to below 1, got {race.dropouts}")
         return race
-
-
-def timed_race(
-    race: Race,
-    favourites: Sequence[str],
-    rungs: int,
-    epochs: int,
-    usual: int,
-    halving: Halving = _TABLES,
-    size: int = 1,
-) -> Race:
-    """The race that so many epochs of training allow in all.
-
-    Where they are plenty, trainings get longer than usual and more of the search's favourites take
-    part, as far and in the order that `halving` says; where they are few, fewer finalists do, as
-    long as that helps to give each at least half of the usual epochs.
-
-    Args:
-        race: as it would be if time did not matter; its epochs do not count.
-        favourites: all that the search has ranked, best first.
-        rungs: how many networks of smaller limits are trained besides.
-        epochs: what can be afforded, one after the other.
-        usual: the epochs of a training where time does not matter.
-        halving: how the time is divided.
-        size: how many trainings are done at a time.
-    """
-    beside = math.ceil(rungs * race.beside / size)
-
-    def of(finalists: int, length: int) -> Race:
-        own = tuple(favourites[:finalists])
-        plain = tuple(text for text in race.plain if text not in own)
-        found = Race.halving(own, race.dropouts, race.seeds, length, halving)
-        return replace(found, plain=plain)
-
-    def affordable(finalists: int, length: int) -> bool:
-        return of(finalists, length).span(size) + beside * length <= epochs
-
-    def longest(finalists: int) -> int:
-        lengths = range(halving.longest * usual, 1, -1)
-        return next((length for length in lengths if affordable(finalists, length)), 1)
-
-    finalists, enough = len(race.finalists), halving.before_more * usual
-    while finalists < len(favourites) and affordable(finalists + 1, enough):
-        finalists += 1
-    while finalists > 1 and longest(finalists) < usual // 2:
-        finalists -= 1
-    return of(finalists, longest(finalists))
 
 
 def seconds_together(each: Sequence[float], size: int) -> float:
