@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -102,8 +103,11 @@ def is_complete(store: RunStore) -> bool:
 
 def ended(job: Job, store: RunStore) -> SearchResult:
     """What is done when a run has a new result: its figure, its page."""
+    begun = time.perf_counter()
     result = result_of(job, store)
     if "pareto" in result.summary:
         store.write_text(_CURVE, pareto_file(result.summary["pareto"]))
     report_at_end(store.folder)
+    result.summary["spent"]["report"] = round(time.perf_counter() - begun, 2)
+    store.write_json("result.json", result.summary)
     return result

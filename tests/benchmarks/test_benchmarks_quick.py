@@ -57,6 +57,7 @@ ARGUMENTS = {
     "shapley_speed": [],
     "shapley_variance": [],
     "tabular_step": [],
+    "teachers": ["wine:target:2000"],
     "tabular_peers": ["wine:target:2000"],
     "tabular_quality": ["wine", "--max-params", "2000", "--strategies", "tabnas,evolution"],
 }

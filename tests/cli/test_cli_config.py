@@ -56,7 +56,7 @@ def config(run: str) -> dict[str, Any]:
 
 def result(run: str) -> dict[str, Any]:
     found = json.loads(Path(run, "result.json").read_text())
-    timed = ("seconds", "seconds_needed", "phase_seconds", "run")
+    timed = ("seconds", "seconds_needed", "phase_seconds", "spent", "run")
     return {k: v for k, v in found.items() if k not in timed}
 
 

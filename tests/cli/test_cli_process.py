@@ -74,7 +74,7 @@ def untimed(path: Path) -> dict[str, Any]:
     return {
         name: value
         for name, value in json.loads(path.read_text()).items()
-        if name not in ("seconds", "seconds_needed", "phase_seconds", "run")
+        if name not in ("seconds", "seconds_needed", "phase_seconds", "spent", "run")
     }
 
 

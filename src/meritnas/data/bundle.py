@@ -39,12 +39,15 @@ class Part:
         weights: Float32 [n], how much each row counts, 1 on average; None where all count alike.
         columns: Where pieces continue each other: piece k + columns goes on where piece k ends.
             None for rows that have no order.
+        taught: What a teacher answers to each row, on the scale of the target: numbers or chances
+            of the second class [n], chances of several classes [n, classes]. None without one.
     """
 
     inputs: Tensor
     target: Tensor
     weights: Tensor | None = None
     columns: int | None = None
+    taught: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.target)
@@ -67,13 +70,15 @@ class Part:
     def slice(self, start: int, end: int) -> Part:
         """Returns the rows from `start` up to `end`."""
         weights = None if self.weights is None else self.weights[start:end]
-        return Part(self.inputs[start:end], self.target[start:end], weights)
+        taught = None if self.taught is None else self.taught[start:end]
+        return Part(self.inputs[start:end], self.target[start:end], weights, taught=taught)
 
     def rows(self, numbers: Tensor) -> Part:
         """Returns the rows of these numbers, in their order."""
         at = beside(numbers, self.inputs)
         weights = None if self.weights is None else self.weights[at]
-        return Part(self.inputs[at], self.target[at], weights)
+        taught = None if self.taught is None else self.taught[at]
+        return Part(self.inputs[at], self.target[at], weights, taught=taught)
 
     def share(self, share: float) -> Part:
         """Returns the first so much of it, whole columns of pieces where they continue."""
@@ -95,7 +100,9 @@ class Part:
     def to(self, device: torch.device | str) -> Part:
         """Returns the part with its tensors on a device."""
         weights = None if self.weights is None else placed(self.weights, device)
-        return Part(placed(self.inputs, device), placed(self.target, device), weights, self.columns)
+        taught = None if self.taught is None else placed(self.taught, device)
+        inputs, target = placed(self.inputs, device), placed(self.target, device)
+        return Part(inputs, target, weights, self.columns, taught)
 
 
 def joined_parts(parts: Sequence[Part]) -> Part:

@@ -48,12 +48,14 @@ class Batch:
         target: Encoded targets [b], or the words that follow [b, steps].
         weights: How much each row counts [b], or None where all count alike.
         carry: Where batches continue each other, what is carried on; else None.
+        taught: What a teacher answers to each row, as `Part.taught` has it; None without one.
     """
 
     inputs: Tensor
     target: Tensor
     weights: Tensor | None = None
     carry: Carry | None = None
+    taught: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.target)
@@ -69,7 +71,8 @@ class Batch:
     def piece(self, start: int, end: int) -> Batch:
         """Returns the rows from one on and before another."""
         weights = None if self.weights is None else self.weights[start:end]
-        return Batch(self.inputs[start:end], self.target[start:end], weights)
+        taught = None if self.taught is None else self.taught[start:end]
+        return Batch(self.inputs[start:end], self.target[start:end], weights, taught=taught)
 
 
 def joined(batches: Sequence[Batch]) -> Batch:
@@ -79,7 +82,13 @@ def joined(batches: Sequence[Batch]) -> Batch:
     inputs = torch.cat([batch.inputs for batch in batches])
     target = torch.cat([batch.target for batch in batches])
     weights = [batch.weights for batch in batches if batch.weights is not None]
-    return Batch(inputs, target, torch.cat(weights) if weights else None)
+    taught = [batch.taught for batch in batches if batch.taught is not None]
+    return Batch(
+        inputs,
+        target,
+        torch.cat(weights) if weights else None,
+        taught=torch.cat(taught) if taught else None,
+    )
 
 
 class BatchToRead(Protocol):
@@ -336,7 +345,9 @@ def batch_of(part: Part, rows: Tensor) -> Batch:
     """The rows of a part with these numbers."""
     at = beside(rows, part.inputs)
     weights = None if part.weights is None else part.weights.index_select(0, at)
-    return Batch(_rows(part.inputs, at), part.target.index_select(0, at), weights)
+    taught = None if part.taught is None else part.taught.index_select(0, at)
+    target = part.target.index_select(0, at)
+    return Batch(_rows(part.inputs, at), target, weights, taught=taught)
 
 
 def check_saved(state: Mapping[str, Any], **here: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from meritnas.families.own import asked_space
 from meritnas.prediction.answered import check_answered
 from meritnas.prediction.predictor import Predictor, load_predictor
 from meritnas.prepare.config import make_config
+from meritnas.prepare.given_teacher import GivenTeacher
 from meritnas.prepare.settle import settle
 from meritnas.result import result_of
 from meritnas.run.begin import checked_reading
@@ -79,6 +80,11 @@ class SearchEstimator(BaseEstimator):
     device: str = "cpu"
     n_jobs: int | None = None
     verbose: int = 0
+
+    @property
+    def _labels(self) -> Sequence[Any] | None:
+        """What others than the search call the classes, which it knows by number; None as it."""
+        return None
 
     def _limits(self) -> Limits:
         return Limits(
@@ -183,7 +189,8 @@ class SearchEstimator(BaseEstimator):
         """Search and train; what all estimators know about it afterwards is set."""
         kind = self._kind
         settings = settle(request, kind, kind.facts(source, outline, request.reading))
-        job = Job.make(settings, kind, source, outline)
+        teacher = GivenTeacher(request.retraining.teacher, self._labels)
+        job = Job.make(settings, kind, source, outline, teacher=teacher)
         running, planning = job.planned_search()
         with (
             hired(request.run) as crew,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -138,6 +138,10 @@ class NASClassifier(ClassifierMixin, _NAS):
     """
 
     class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
+
+    @property
+    def _labels(self) -> Sequence[Any]:
+        return list(self.classes_)
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, eval_set: EvalSet | None = None

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from torch import Tensor
+
 from meritnas.data.bundle import Bundle, Outline
 from meritnas.data.files.plain_file import given_path
 from meritnas.data.kind import DataKind, Source
@@ -18,9 +20,11 @@ from meritnas.families.part_times import KnownTimes
 from meritnas.prepare.config import kind_of_run
 from meritnas.prepare.encoding import Encoding, choose_encoding, encode
 from meritnas.prepare.family import check_identity, make_family
+from meritnas.prepare.given_teacher import GIVEN_NOTE, GivenTeacher, check_in_memory, given_answers
 from meritnas.prepare.known_rows import write_known_rows
 from meritnas.prepare.memory import check_weights
 from meritnas.prepare.preprocessing import read_preprocessing
+from meritnas.prepare.teacher_answers import check_answers, write_answers
 from meritnas.settings.preset import Facts
 from meritnas.settings.settings import SearchSettings
 from meritnas.store.run_folder import RESTORE
@@ -42,6 +46,7 @@ class Preparation:
         encoding: how numbers are scaled, and why.
         facts: what defaults follow from.
         notes: what a user should know about the data and the target.
+        answers: to the training rows, of a teacher that was given; None without one.
     """
 
     kind: DataKind
@@ -51,6 +56,7 @@ class Preparation:
     encoding: Encoding
     facts: Facts
     notes: tuple[str, ...] = ()
+    answers: Tensor | None = None
 
     def write(self, store: RunStore) -> None:
         """Keep what was measured and decided, so that it is done the same again."""
@@ -59,6 +65,8 @@ class Preparation:
         if self.family.plain_latency is not None:
             store.write_json("plain-latency.json", terms_to_json(self.family.plain_latency))
         write_known_rows(store, self.bundle)
+        if self.answers is not None:
+            write_answers(store, self.answers)
         networks = dict(self.family.asked.identity)
         store.write_json(  # the last of these: what has it has the others
             "preprocessing.json",
@@ -72,9 +80,20 @@ class Preparation:
 
 
 def prepare(
-    settings: SearchSettings, kind: DataKind, source: Source, outline: Outline
+    settings: SearchSettings,
+    kind: DataKind,
+    source: Source,
+    outline: Outline,
+    teacher: GivenTeacher | None = None,
 ) -> Preparation:
-    """Encode the data as the train rows say; tables may need trials for that."""
+    """Encode the data as the train rows say; tables may need trials for that.
+
+    A teacher that was given is asked here, before anything takes long.
+    """
+    if settings.teacher is not None:
+        check_in_memory(outline)
+    given = teacher if settings.teacher == "given" else None
+    answers = None if given is None else given_answers(given, source, outline)
     encoding = choose_encoding(settings, kind, source, outline)
     bundle, family = encode(settings, kind, source, outline, encoding.name)
     _check_limits(settings, kind, family)
@@ -90,6 +109,7 @@ def prepare(
         encoding,
         kind.facts(source, outline, settings.reading),
         _notes(settings, kind, source, outline, bundle),
+        answers,
     )
 
 
@@ -106,6 +126,8 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: Any) -> Prepa
     source = load_again(kept, data, str(store.folder), settings.reading)
     outline = kind.outline(source, settings.reading, settings.seed)
     if not store.has("preprocessing.json"):  # killed between the first two files of a run
+        if settings.teacher == "given":
+            check_answers(store)
         found = prepare(settings, kind, source, outline)
         found.write(store)
         return found
@@ -140,7 +162,8 @@ def _notes(
 ) -> tuple[str, ...]:
     """What a user should know about the data and the target."""
     remarks = kind.remarks(source, outline, bundle.encoder, settings.reading)
-    return (*source.notes, *outline.notes, *remarks)
+    given = (GIVEN_NOTE,) if settings.teacher == "given" else ()
+    return (*source.notes, *outline.notes, *remarks, *given)
 
 
 class _Kept(dict[str, Any]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -19,7 +19,7 @@ from meritnas.settings.recipe import TrainRecipe
 from meritnas.settings.request import Request
 from meritnas.settings.settings import SearchSettings
 from meritnas.settings.spec import SpaceSpec, StrategySpec
-from meritnas.settings.training import CANDIDATES
+from meritnas.settings.training import CANDIDATES, TEACHERS, Teacher
 from meritnas.strategy.catalogue import strategy_spec
 
 USUAL_PRESET = "quick"
@@ -72,7 +72,18 @@ def settle(request: Request, kind: DataKind, facts: Facts) -> SearchSettings:
         pareto=request.pareto,
         workers=request.workers,
         latency_table=_table(request, limits),
+        teacher=_teacher(again.teacher, kind),
     )
+
+
+def _teacher(asked: Any, kind: DataKind) -> Teacher | Literal["given"] | None:
+    """Who teaches; complains about data that there are no teachers for."""
+    if asked is None:
+        return None
+    if not kind.compared:
+        raise UsageError(f"teacher is for tables, and {kind.this}; leave it out")
+    named = [each for each in TEACHERS if isinstance(asked, str) and each == asked]
+    return named[0] if named else "given"
 
 
 def _table(request: Request, limits: Mapping[str, int]) -> str | None:

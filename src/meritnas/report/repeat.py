@@ -39,6 +39,8 @@ def repeat_command(config: Mapping[str, Any], given: str | None = None) -> str |
         settings = settings_in(config)
     except MeritNASError:  # of a newer version, or damaged
         return None
+    if settings.teacher == "given":  # which no command can name
+        return None
     words = ["meritnas", "search" if given is None else "retrain", str(data["location"])]
     if given is not None:
         words += ["--architecture", given]
@@ -68,6 +70,7 @@ def _all_flags(settings: SearchSettings) -> Iterator[Flag]:
     yield "workers", "workers", settings.workers, 1
     yield "trials", "trials", settings.trials, 0
     yield "device", "device", settings.device, "cpu"
+    yield "teacher", "teacher", settings.teacher, None
     yield "latency_table", "latency-table", settings.latency_table, None
     again = {"retrain_epochs": "retrain-epochs", "retrain_seeds": "retrain-seeds"}
     for name, flag in {**again, "candidates": "candidates", "finalists": "finalists"}.items():
@@ -87,6 +90,8 @@ def _trained(settings: SearchSettings) -> Iterator[Flag]:
     for setting in (*settings_of(Training), *settings_of(Retraining)):
         name = setting.name
         if name not in _RECIPE:
+            continue
+        if name == "teacher_share" and settings.teacher is None:
             continue
         value = getattr(alone, name)
         if name == "dropout" or getattr(search, name) == value:

@@ -85,6 +85,7 @@ def _add_event(writer: SummaryWriter, event: Mapping[str, Any]) -> None:
 def _add_trainings(writer: SummaryWriter, group: str, results: Iterable[Mapping[str, Any]]) -> None:
     for one in results:
         name = f"{group}/{one['architecture']} dropout {one['dropout']:g} seed {one['seed']}"
+        name += " taught" if one.get("taught") else ""
         for part in ("train", "valid"):
             for epoch, loss in enumerate(one[f"{part}_losses"], start=1):
                 writer.add_scalar(f"{name}/{part}_loss", loss, epoch)

@@ -18,6 +18,7 @@ from meritnas.errors import SpaceError, UsageError, told
 from meritnas.families.catalogue import space_spec
 from meritnas.families.family import Family
 from meritnas.prepare.config import make_config
+from meritnas.prepare.given_teacher import GivenTeacher
 from meritnas.prepare.settle import settle
 from meritnas.run.job import Job
 from meritnas.settings.request import Request
@@ -46,8 +47,11 @@ def begin(
     """
     begun = time.perf_counter() if begun is None else begun
     kind, source, outline, settings = _settled(data, target, request, architecture)
-    job = Job.make(settings, kind, source, outline, begun)
-    return job, make_config(settings, kind, source)
+    teacher = GivenTeacher(request.retraining.teacher)
+    reading = time.perf_counter() - begun
+    job = Job.make(settings, kind, source, outline, begun, teacher)
+    spent = {"reading": reading, "encoding": time.perf_counter() - begun - reading}
+    return replace(job, spent=spent), make_config(settings, kind, source)
 
 
 def has_begun(folder: Path, data: Any, target: str | None, request: Request) -> bool:

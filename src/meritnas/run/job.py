@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from meritnas.engine.time_limit import steps_within, time_steps
 from meritnas.errors import UsageError
 from meritnas.plugins import Trust, Trusted
 from meritnas.prepare.config import read_settings
+from meritnas.prepare.given_teacher import GivenTeacher
 from meritnas.prepare.ground import Ground, make_ground
 from meritnas.prepare.memory import check_networks
 from meritnas.prepare.preparation import Preparation, prepare, prepare_again
@@ -33,6 +34,7 @@ from meritnas.tasks.crew import ALONE, Crew
 from meritnas.tasks.task import Material
 from meritnas.training import one_training as training
 from meritnas.training.race import Race
+from meritnas.training.teacher import check_trees
 from meritnas.training.threads import limited_threads
 from meritnas.wording import listed
 
@@ -49,6 +51,7 @@ class Job:
         ground: the space and its feasible part.
         begun: when the time that a user gave began to count, by `time.perf_counter`.
         crew: who does trainings that do not depend on each other; no part of what the job is.
+        spent: seconds that went into what was done before the search, by what it was.
     """
 
     settings: SearchSettings
@@ -56,6 +59,7 @@ class Job:
     ground: Ground
     begun: float
     crew: Crew = ALONE
+    spent: Mapping[str, float] = field(default_factory=dict)
 
     @staticmethod
     def make(
@@ -64,10 +68,20 @@ class Job:
         source: Source,
         outline: Outline,
         begun: float | None = None,
+        teacher: GivenTeacher | None = None,
     ) -> Job:
-        """A new job; complains where no network fits the limits."""
+        """A new job; complains where no network fits the limits.
+
+        Args:
+            settings: what the user decided.
+            kind: of data.
+            source: the data.
+            outline: how its rows are split.
+            begun: when the time that a user gave began to count; None for now.
+            teacher: an estimator that networks learn from; it is asked here, and not kept.
+        """
         begun = time.perf_counter() if begun is None else begun
-        job = _on_ground(settings, prepare(settings, kind, source, outline), begun)
+        job = _on_ground(settings, prepare(settings, kind, source, outline, teacher), begun)
         if settings.alone.auxiliary:
             job.check_auxiliary()
         if settings.alone.smoothing and job.bundle.task.kind not in _OF_CLASSES:
@@ -75,6 +89,8 @@ class Job:
                 f"smoothing is for tasks with one class as the answer, and this is a "
                 f"{job.bundle.task.kind} task; leave it out"
             )
+        if settings.teacher == "trees":
+            check_trees(job.bundle.task, job.bundle.train.sample)
         return job
 
     @staticmethod
@@ -202,7 +218,9 @@ class Job:
         if not self.ground.family.drops:  # two trainings with other rates would be one
             rates = rates[:1]
         race = Race.halving(finalists, rates, numbers, epochs, halving)
-        return replace(race, plain=tuple(text for text in plain if text not in finalists))
+        taught = seeds if self.settings.teacher == "finalists" else 0
+        others = tuple(text for text in plain if text not in finalists)
+        return replace(race, plain=others, taught=taught)
 
 
 def _on_ground(settings: SearchSettings, prepared: Preparation, begun: float) -> Job:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,10 @@ def write_plan(job: Job, store: RunStore, search: Search, planning: float) -> No
         "options": job.ground.searched.space.names,
         "decisions": [decision.name for decision in job.ground.searched.space.decisions],
         "planning": planning,
+        "spent": {
+            **job.spent,
+            "planning": time.perf_counter() - job.begun - sum(job.spent.values()),
+        },
     }
     store.write_json("plan.json", plan)
 

@@ -9,7 +9,9 @@ from meritnas.run.augmenting import augmented_recipe, tried_on, try_ways
 from meritnas.run.choice import Listener, choose, favourites_of, kept_choice, write_choice
 from meritnas.run.job import Job
 from meritnas.run.kept_search import kept_search, write_plan
+from meritnas.run.spent import spent
 from meritnas.run.summary import result_of_race
+from meritnas.run.teacher import taught
 from meritnas.run.timed_race import planned_race, planned_trying, seconds_left
 from meritnas.run.yardstick import measure
 from meritnas.space.architecture import Architecture
@@ -101,6 +103,7 @@ def _finish(job: Job, store: RunStore, listen: Listener, search: Search | None) 
         if not store.has("architecture.json"):
             choose(job, store, listen, search or kept_search(job, store))
         measure(job, store)
+        job = taught(job, store)
         begun = store.has("retrain.json")
         race = last_race(store) if begun else planned_race(job, store, favourites_of(store))
         if not begun:
@@ -112,7 +115,7 @@ def _finish(job: Job, store: RunStore, listen: Listener, search: Search | None) 
 
 
 def _retrain(job: Job, store: RunStore, race: Race, listen: Listener) -> None:
-    _train(job, store, store.inside(_RETRAINING), race, listen)
+    _train(taught(job, store), store, store.inside(_RETRAINING), race, listen)
     adopt(store, _RETRAINING)
     if store.has("retrain.safetensors"):  # of a race that this one took the place of
         store.remove("retrain.safetensors")
@@ -160,6 +163,7 @@ def _train(
         left = left - trained.seconds
         rows = train_rungs(crew, ground, ladder, race, recipe, place, listen, left, threads)
     result, notes = result_of_race(job, store, trained, rows, found)
+    result["spent"] = spent(store, place, rows)
     place.write_json("result.json", result)
     for text in notes:
         listen({"kind": "note", "text": text})

@@ -41,6 +41,8 @@ def result_of_race(
     summary = _summary(job, store, trained, found)
     if (plain := summary.get("plain")) is not None:
         notes = [_against_plain(plain), *notes]
+    if "without" in (teacher := summary.get("teacher", {})):
+        notes = [_against_untaught(teacher), *notes]
     summary["notes"] += notes
     if "ending" in found:  # nobody searched for a given network, and the first runs did not say
         longer = float(found["ending"]["times_longer"])
@@ -102,6 +104,7 @@ def _summary(
         "test_spread": trained.test_spread,
         "test_best": trained.test_best,
         **_threshold(job, trained),
+        **_teacher(job, trained),
         **_yardstick(store),
         "retrain_epochs": race.epochs,
         "retrain_seeds": trained.seeds,
@@ -137,6 +140,30 @@ def _threshold(job: Job, trained: Retrained) -> dict[str, Any]:
     own = best_of(trained.race.winners(trained.results))
     kept = {"threshold": own["threshold"]} if "threshold" in own else {}
     return {"metric": metric, **kept}
+
+
+def _teacher(job: Job, trained: Retrained) -> dict[str, Any]:
+    """Whose answers networks have learned from; of finalists also whether that was any good."""
+    settings = job.settings
+    if settings.teacher is None:
+        return {}
+    own = {"by": settings.teacher, "share": settings.alone.teacher_share}
+    done = [one for one in trained.results if not has_diverged(one)]
+    taught = [one for one in done if one.get("taught")]
+    if not taught:
+        return {"teacher": own}
+    best, without = best_of(taught), best_of([one for one in done if not one.get("taught")])
+    losses = {"valid_loss": best["valid_loss"], "without": without["valid_loss"]}
+    return {"teacher": {**own, **losses, "won": best_of(done) is best}}
+
+
+def _against_untaught(teacher: Mapping[str, Any]) -> str:
+    """Whether the winner is better for what it was taught by the finalists."""
+    kept = "taught" if teacher["won"] else "untaught"
+    return (
+        f"taught by the finalists the winner has validation loss {teacher['valid_loss']:.4g}, "
+        f"without {teacher['without']:.4g}; the result is the {kept} one"
+    )
 
 
 def _plain(job: Job, trained: Retrained, ranked: Sequence[str]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from statistics import mean
 from meritnas.prepare.settle import usual_epochs
 from meritnas.run.augmenting import Trying, seconds_trying, tried_on, trying
 from meritnas.run.job import Job
+from meritnas.run.teacher import seconds_teaching
 from meritnas.run.yardstick import seconds_measuring
 from meritnas.store.run_store import RunStore
 from meritnas.tasks.crew import all_do
@@ -57,6 +58,8 @@ def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race
         fitting = timed_race(race, swift, rungs, affordable, usual, halving, size)
         plan["race"] = fitting.to_json()
         plan["planning"] = plan.get("planning", 0.0) + planning
+        before = plan.get("spent", {})
+        plan["spent"] = {**before, "planning": before.get("planning", 0.0) + planning}
         store.write_json("plan.json", plan)
     return store.decode("plan.json", lambda kept: Race.from_json(kept["race"]))
 
@@ -77,7 +80,7 @@ def seconds_left(job: Job, store: RunStore) -> float:
     whole = 60.0 * job.settings.minutes
     ending = min(_ENDING, _ENDING_SHARE * whole)
     before = planning_seconds(store) + searching + seconds_trying(store) + seconds_measuring(store)
-    return whole - ending - before
+    return whole - ending - before - seconds_teaching(store)
 
 
 def planning_seconds(store: RunStore) -> float:

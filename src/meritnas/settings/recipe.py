@@ -56,6 +56,8 @@ class TrainRecipe:
         augment: what is done to training images.
         smoothing: when a network trains alone, the share of the loss that asks for all classes
             alike (label smoothing, Szegedy et al., 2016).
+        teacher_share: where a teacher's answers are there beside the labels, the share of the loss
+            that asks for them (knowledge distillation, Hinton, Vinyals and Dean, 2015).
         precision: `bf16` computes products in bfloat16 where weights are trained, and where
             networks are judged by shared weights; all else, and a trained network, is in single.
     """
@@ -76,12 +78,14 @@ class TrainRecipe:
     augment: Augment = field(default_factory=Augment)
     smoothing: float = 0.0
     precision: Precision = "float32"
+    teacher_share: float = 0.6
 
     def __post_init__(self) -> None:
         if isinstance(self.augment, Mapping):  # as JSON has it
             object.__setattr__(self, "augment", _augment(self.augment))
         check_fields(self)
         self._check_numbers()
+        self._check_shares()
 
     def _check_numbers(self) -> None:
         if not 0 < self.learning_rate < math.inf:
@@ -110,8 +114,14 @@ class TrainRecipe:
             )
         if not 0 <= self.auxiliary < math.inf:
             raise UsageError(f"auxiliary must be at least 0 and finite, got {self.auxiliary}")
+
+    def _check_shares(self) -> None:
         if not 0 <= self.smoothing < 1:
             raise UsageError(f"smoothing must be from 0 to below 1, got {self.smoothing}")
+        if not 0 < self.teacher_share <= 1:
+            raise UsageError(
+                f"teacher_share must be above 0 and at most 1, got {self.teacher_share}"
+            )
 
     def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step, counted from 0."""

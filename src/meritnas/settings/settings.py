@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from meritnas.errors import UsageError, whole_number
 from meritnas.settings.checks import check_fields
@@ -44,6 +44,8 @@ class SearchSettings:
         threads: CPU threads; part of what makes a run repeatable.
         pareto: whether networks for a ladder of smaller limits are found as well.
         latency_table: a file with times of parts of networks; None to time them here.
+        teacher: whose answers networks learn from that are trained alone: `trees`, `finalists`, or
+            `given`, an estimator of the user's of which the run keeps the answers only.
         workers: how many paths and batches a weight step has; part of what decides the result,
             unlike the number of processes that compute them.
     """
@@ -70,6 +72,7 @@ class SearchSettings:
     pareto: bool = False
     workers: int = 1
     latency_table: str | None = None
+    teacher: Literal["trees", "finalists", "given"] | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -104,8 +107,9 @@ class SearchSettings:
     def to_json(self) -> dict[str, Any]:
         """Plain data that `prepare.config` turns back into equal settings."""
         plain = {name: getattr(self, name) for name in _PLAIN}
-        if self.latency_table is not None:
-            plain["latency_table"] = self.latency_table
+        for name in ("latency_table", "teacher"):
+            if getattr(self, name) is not None:
+                plain[name] = getattr(self, name)
         return {
             "space": self.space.to_json(),
             "strategy": self.strategy.to_json(),

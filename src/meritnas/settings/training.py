@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from meritnas.errors import UsageError
+from meritnas.errors import UsageError, told
 from meritnas.settings.checks import check_fields
 from meritnas.settings.fields import shown
 from meritnas.settings.recipe import MOST_EPOCHS, MOST_ROWS, Precision, Schedule, TrainRecipe
@@ -14,6 +14,11 @@ _BY_PRESET = "; others: by preset"
 
 MOST_TRAININGS = 1000
 """Of seeds, of finalists, of candidates, and of those that are tried."""
+
+Teacher = Literal["trees", "finalists"]
+
+TEACHERS: tuple[Teacher, ...] = ("trees", "finalists")
+"""By name; any other is given."""
 
 CANDIDATES = 32
 """How many are judged where nobody says otherwise."""
@@ -76,6 +81,10 @@ class Retraining:
         dropout: Share of units (or edges) left out, when trained alone.
         averaging: Decay of the average of weights that is kept, when trained alone; 0 for none.
         smoothing: Share of the loss that asks for all classes alike, when trained alone.
+        teacher: Whose answers to training rows of a table networks learn from, when trained alone:
+            trees (boosted, each row answered by trees that have not seen it), finalists (the mean
+            of those that were trained, for the winner once more), or in Python a fitted estimator.
+        teacher_share: Share of the loss that asks for the teacher's answers.
     """
 
     epochs: int | None = field(
@@ -106,26 +115,47 @@ class Retraining:
     )
     averaging: float | None = field(default=None, metadata=shown(usual="0.99" + _BY_PRESET))
     smoothing: float | None = field(default=None, metadata=shown(usual="0" + _BY_PRESET))
+    teacher: str | Any | None = field(default=None, metadata=shown(usual="none", metavar="NAME"))
+    teacher_share: float | None = field(default=None, metadata=shown(usual="0.6"))
 
     def __post_init__(self) -> None:
         check_fields(self)
         self.changed(_LENIENT)
+        self._check_teacher()
         if self.candidates is not None and (self.trials or 0) > self.candidates:
             raise UsageError(
                 f"trials must be at most candidates, {self.candidates}, got {self.trials}; "
                 "give more candidates or leave them out"
             )
 
+    def _check_teacher(self) -> None:
+        given = self.teacher
+        if isinstance(given, str) and given not in TEACHERS:
+            raise UsageError(
+                f"teacher must be {' or '.join(TEACHERS)}, or in Python a fitted scikit-learn "
+                f"estimator, got {told(given)}"
+            )
+        if given is not None and not isinstance(given, str) and not hasattr(given, "predict"):
+            raise UsageError(
+                f"a teacher has a method predict, as a fitted scikit-learn estimator has, and "
+                f"{told(given)} has none"
+            )
+        if given is None and self.teacher_share is not None:
+            raise UsageError(
+                f"teacher_share={self.teacher_share:g} needs a teacher: "
+                f"{' or '.join(TEACHERS)}, or leave it out"
+            )
+
     def changed(self, recipe: TrainRecipe) -> TrainRecipe:
         """A recipe with what is wanted otherwise."""
-        beside = ("epochs", "seeds", "candidates", "trials", "finalists", "plain")
+        beside = ("epochs", "seeds", "candidates", "trials", "finalists", "plain", "teacher")
         return replace(recipe, **_given(self, *beside))
 
 
 def _given(settings: Training | Retraining, *others: str) -> dict[str, Any]:
     """What of a recipe was given."""
     return {
-        name: value
-        for name, value in asdict(settings).items()
-        if value is not None and name not in others
+        each.name: getattr(settings, each.name)
+        for each in fields(settings)
+        if getattr(settings, each.name) is not None and each.name not in others
     }

@@ -8,12 +8,13 @@ import math
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
 from meritnas.data.bundle import Bundle
+from meritnas.data.rows import Rows
 from meritnas.devices.placement import on_cpu, placed
 from meritnas.errors import DivergedError
 from meritnas.families.family import Family
@@ -22,6 +23,7 @@ from meritnas.tasks.task import Tell
 from meritnas.training.chosen_metric import chosen_threshold, judged
 from meritnas.training.metrics import scores_on
 from meritnas.training.race import Training
+from meritnas.training.teacher import mean_answers
 from meritnas.training.threads import limited_threads
 from meritnas.training.train import Trained, outputs_of, train_child
 
@@ -60,6 +62,7 @@ class OneTraining:
         seconds: after which it ends with the epoch that is closest, if it has not been fitted into
             the time; they count from when it begins.
         threads: of the CPU; None for as many as there are.
+        teachers: architectures and weights of networks whose mean answer it learns from, too.
     """
 
     training: Training
@@ -67,6 +70,7 @@ class OneTraining:
     epochs: int
     seconds: float = math.inf
     threads: int | None = None
+    teachers: tuple[tuple[str, Mapping[str, Tensor]], ...] = field(default=(), compare=False)
 
     @property
     def name(self) -> str:
@@ -103,7 +107,7 @@ class OneTraining:
 
         return train_child(
             placed(module, bundle.valid.inputs.device),
-            bundle.train,
+            self._taught(material) if self.teachers else bundle.train,
             bundle.valid,
             bundle.task.loss,
             recipe,
@@ -112,13 +116,23 @@ class OneTraining:
             after,
         )
 
+    def _taught(self, material: Ground) -> Rows:
+        """The rows to train on, with what the teachers say."""
+        family, bundle = material
+        rows, networks = bundle.train.sample, []
+        for architecture, weights in self.teachers:
+            module = family.child(architecture)
+            module.load_state_dict(weights, strict=False)  # but for a head that only helps to train
+            networks.append(placed(module, rows.inputs.device))
+        return replace(rows, taught=mean_answers(bundle.task, networks, rows.inputs))
+
 
 def key_of(training: Training, recipe: TrainRecipe, threads: int | None) -> str:
     """What a training computes, but for the data and the space, which are its run's: a digest.
 
     Its result may take the place of another's that has the same.
     """
-    said = {**asdict(training), "recipe": asdict(recipe), "threads": threads}
+    said = {**training.to_json(), "recipe": asdict(recipe), "threads": threads}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
@@ -163,10 +177,7 @@ def _result(training: Training, trained: Trained, bundle: Bundle[Any]) -> dict[s
         judging = {"judged": judged(task, outputs, target)}
         judging |= {"threshold": threshold} if threshold != 0.5 else {}
     return {
-        "architecture": training.architecture,
-        "dropout": training.dropout,
-        "seed": training.seed,
-        "epochs": training.epochs,
+        **training.to_json(),
         "valid_loss": trained.valid_loss,
         "best_epoch": trained.best_epoch,
         "train_losses": list(trained.train_losses),
@@ -179,10 +190,7 @@ def _result(training: Training, trained: Trained, bundle: Bundle[Any]) -> dict[s
 def _no_result(training: Training) -> dict[str, Any]:
     """Of a training that diverged."""
     return {
-        "architecture": training.architecture,
-        "dropout": training.dropout,
-        "seed": training.seed,
-        "epochs": training.epochs,
+        **training.to_json(),
         "valid_loss": None,
         "best_epoch": None,
         "train_losses": [],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,17 +21,23 @@ has named a metric, `judged` is what it came to on validation rows, turned so th
 
 @dataclass(frozen=True)
 class Training:
-    """One network to train from scratch."""
+    """One network to train from scratch; `taught` by those that were trained before it."""
 
     architecture: str
     dropout: float
     seed: int
     epochs: int
+    taught: bool = False
 
     @staticmethod
     def of(result: Result) -> Training:
         """The one that gave a result."""
-        return Training(*(result[key] for key in ("architecture", "dropout", "seed", "epochs")))
+        own = Training(*(result[key] for key in ("architecture", "dropout", "seed", "epochs")))
+        return replace(own, taught=bool(result.get("taught", False)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data that `of` reads; most are not taught, and do not say it."""
+        return {name: value for name, value in asdict(self).items() if value is not False}
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,9 @@ class Race:
     the other seeds, for the spread of its score. Without rounds these are all finalists. Validation
     loss decides, or the metric that a user has named.
 
+    The winner may then be trained once more with these seeds, taught by all that were trained to
+    the end: what comes of it wins where it is better.
+
     Attributes:
         finalists: texts of architectures, the search's favourite first.
         dropouts: shares to try; short trainings have the first.
@@ -59,6 +69,7 @@ class Race:
         rounds: the epochs of a training in each short round.
         late: architectures that are trained to the end beside those that the rounds have left.
         plain: architectures of which at least one is trained to the end, too.
+        taught: with how many of the seeds the winner is trained once more, taught by the others.
     """
 
     finalists: tuple[str, ...]
@@ -68,6 +79,7 @@ class Race:
     rounds: tuple[int, ...] = ()
     late: tuple[str, ...] = ()
     plain: tuple[str, ...] = ()
+    taught: int = 0
 
     @staticmethod
     def halving(
@@ -125,9 +137,10 @@ class Race:
     def _last_stages(self) -> tuple[int, ...]:
         """How many are trained to the end at the same time, if there is room: see `_in_order`."""
         field = self._sizes[-1] + len(self.late) + (1 if self._heat else len(self.plain))
+        again = len(self.seeds) - 1, self.taught
         if len(self.dropouts) == 1:
-            return field, len(self.seeds) - 1
-        return len(self.dropouts), field - 1, len(self.seeds) - 1
+            return field, *again
+        return len(self.dropouts), field - 1, *again
 
     @property
     def _heat(self) -> list[Training]:
@@ -168,7 +181,7 @@ class Race:
         """Results as they would come one after the other, whichever came first."""
         found = {Training.of(one): one for one in results}
         place = {each: number for number, each in enumerate(self._in_order(found))}
-        return sorted(results, key=lambda one: place.get(Training.of(one), -1))
+        return sorted(results, key=lambda one: place.get(Training.of(one), len(place)))
 
     def _in_order(self, found: Mapping[Training, Result]) -> Iterator[Training]:
         """All trainings of which it is decided, by the results of others, that they are needed."""
@@ -189,10 +202,19 @@ class Race:
         if not _all_in(found, [*first, *others]):
             return
         # Only a winner has had other seeds, and keeps what they have won until it is beaten.
-        winner = best_of([one for each, one in found.items() if each.epochs == self.epochs])
-        if not has_diverged(winner):
-            for seed in self.seeds[1:]:
-                yield replace(Training.of(winner), seed=seed)
+        winner = self._winner(found)
+        again = [replace(winner, seed=seed) for seed in self.seeds[1:]]
+        if has_diverged(found[winner]):
+            return
+        yield from again
+        if _all_in(found, again):
+            for seed in self.seeds[: self.taught]:
+                yield replace(winner, seed=seed, taught=True)
+
+    def _winner(self, found: Mapping[Training, Result]) -> Training:
+        """The best that was trained to the end by labels alone."""
+        own = [one for one in found if one.epochs == self.epochs and not one.taught]
+        return Training.of(best_of([found[each] for each in own]))
 
     def _short(self, found: Mapping[Training, Result]) -> Iterator[list[Training]]:
         """The trainings of each short round, up to one whose results are not all there."""
@@ -229,11 +251,16 @@ class Race:
         done = [each for each in found if each.epochs == self.epochs]
         field = [each.architecture for each in done if each.seed == self.seeds[0]]
         own = {each.seed for each in done if replace(each, seed=leader.seed) == leader}
+        winner = self._winner(found)
+        own &= {each.seed for each in done if replace(each, seed=winner.seed) == winner}
+        seeds = tuple(seed for seed in self.seeds if seed in own)
+        again = [replace(winner, seed=seed, taught=True) for seed in seeds]
         return Race(
             tuple(dict.fromkeys(field)),
             tuple(d for d in self.dropouts if any(each.dropout == d for each in done)),
-            tuple(seed for seed in self.seeds if seed in own),
+            seeds,
             self.epochs,
+            taught=len([*itertools.takewhile(found.__contains__, again)]),
         )
 
     def fitted(
@@ -261,7 +288,9 @@ class Race:
         first, *others = [an_epoch(text) for text in self._field(found)]
         tried = [first] * len(self.dropouts)
         again = [max([first, *others])] * (len(self.seeds) - 1)
+        taught = [max([first, *others])] * self.taught
         stages = [[*tried, *others], again] if len(tried) == 1 else [tried, others, again]
+        stages.append(taught)
         fitting = int(left / sum(seconds_together(stage, size) for stage in stages))
         return replace(self, epochs=min(self.epochs, max(self.rounds[-1] + 1, fitting)))
 
@@ -288,7 +317,7 @@ class Race:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `from_json`; without what is empty, as runs of 0.1 have it."""
-        found = {name: value for name, value in asdict(self).items() if value != ()}
+        found = {name: value for name, value in asdict(self).items() if value not in ((), 0)}
         return {n: list(value) if isinstance(value, tuple) else value for n, value in found.items()}
 
     @staticmethod
@@ -303,11 +332,14 @@ class Race:
             tuple(map(operator.index, data.get("rounds", ()))),
             tuple(map(str, data.get("late", ()))),
             tuple(map(str, data.get("plain", ()))),
+            operator.index(data.get("taught", 0)),
         )
         if not (race.finalists and race.dropouts and race.seeds and race.epochs > 0):
             raise ValueError("it has nothing to train")
         if not all(0 < length < race.epochs for length in race.rounds):
             raise ValueError(f"short rounds must be shorter than {race.epochs}, got {race.rounds}")
+        if not 0 <= race.taught <= len(race.seeds):
+            raise ValueError(f"with {race.taught} of {len(race.seeds)} seeds nobody is taught")
         if not all(0.0 <= share < 1.0 for share in race.dropouts):
             raise ValueError(f"dropouts must be from 0 to below 1, got {race.dropouts}")
         return race

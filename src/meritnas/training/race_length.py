@@ -40,7 +40,7 @@ def timed_race(
         own = tuple(favourites[:finalists])
         plain = tuple(text for text in race.plain if text not in own)
         found = Race.halving(own, race.dropouts, race.seeds, length, halving)
-        return replace(found, plain=plain)
+        return replace(found, plain=plain, taught=race.taught)
 
     def affordable(finalists: int, length: int) -> bool:
         return of(finalists, length).span(size) + beside * length <= epochs

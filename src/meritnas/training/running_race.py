@@ -8,6 +8,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from torch import Tensor
+
 from meritnas.errors import StoreError
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.store.run_store import RunStore
@@ -25,6 +27,11 @@ _MOST_THREADS = 4096
 
 _WEIGHTS = "retrain.safetensors"
 """Of the best training so far."""
+
+_FINALISTS = "finalists.safetensors"
+"""Of all that are trained to the end, while they are to teach the winner."""
+
+Weights = Mapping[str, Tensor]
 
 
 class RunningRace:
@@ -59,7 +66,10 @@ class RunningRace:
         self._size = size
         self._threads = threads
         self._an_epoch: dict[str, float] = {}  # seconds, of each network's last training
+        self._finalists = self._kept_finalists()
         self.results, self._earlier = self._kept()
+        self._earlier_again = self._kept_again()
+        self._again, self._busy = 0.0, 0.0  # seconds of the winner's further trainings, and of all
         self.spent = self._earlier
         """Seconds until the last training had ended, those before an interruption included."""
         self._begun: float | None = None
@@ -75,7 +85,8 @@ class RunningRace:
         if flying and not _is_worth(training.architecture, training.epochs, left, self._an_epoch):
             return None  # it is decided when the others have ended
         epochs = _fitting(training, left, self._an_epoch)
-        task = OneTraining(training, self._recipe, epochs, left, self._threads)
+        teachers = self._teachers() if training.taught else ()
+        task = OneTraining(training, self._recipe, epochs, left, self._threads, teachers)
         self.flying.append(task)
         return task
 
@@ -85,6 +96,7 @@ class RunningRace:
         own = {**outcome.result, "key": self._key(task.training)}
         if outcome.weights is not None:
             own["weights"] = digest_of(outcome.weights)
+            self._keep_finalist(own, outcome.weights)
         self.results = self.race.in_order([*self.results, own])
         if outcome.weights is not None and best_of(self.results) is own:
             self.store.write_weights(_WEIGHTS, outcome.weights, about(own))
@@ -97,9 +109,17 @@ class RunningRace:
             self.race = in_time(
                 self.race, self.results, self._reserves, left, self._an_epoch, self._size
             )
+        self._busy += outcome.seconds
+        if task.training.taught or task.training.seed != self.race.seeds[0]:
+            self._again += outcome.seconds
         # Apart from the results, which are the same however often the training was interrupted.
-        self.store.write_json("timing.json", {"retrain": self.spent})
+        self.store.write_json("timing.json", {"retrain": self.spent, "again": self._spent_again()})
         self._write()
+
+    def _spent_again(self) -> float:
+        """What of the time went into the winner, who was known; of several at a time its part."""
+        own = self.spent - self._earlier
+        return self._earlier_again + (own * self._again / self._busy if self._busy else 0.0)
 
     def _gone(self) -> float:
         """Seconds until now, from when the first training begins."""
@@ -110,6 +130,39 @@ class RunningRace:
     def end(self) -> None:
         """Put the winner's weights in the place of the run's network."""
         self.store.rename(_WEIGHTS, "model.safetensors")
+        if self.store.has(_FINALISTS):
+            self.store.remove(_FINALISTS)
+
+    def _teachers(self) -> tuple[tuple[str, Weights], ...]:
+        """Whoever was trained to the end by labels alone, in the order of the race."""
+        own = [one for one in self.results if self._is_finalist(one)]
+        return tuple((str(one["architecture"]), self._finalists[one["weights"]]) for one in own)
+
+    def _is_finalist(self, result: Mapping[str, Any]) -> bool:
+        training = Training.of(result)
+        whole = training.epochs == self.race.epochs and not training.taught
+        return whole and not has_diverged(result)
+
+    def _keep_finalist(self, result: Mapping[str, Any], weights: Weights) -> None:
+        """Keep a network's weights where it is to teach; before it is said that it is there."""
+        if self.race.taught and self._is_finalist(result):
+            self._finalists[result["weights"]] = weights
+            named = {
+                f"{digest}/{name}": value
+                for digest, one in self._finalists.items()
+                for name, value in one.items()
+            }
+            self.store.write_weights(_FINALISTS, named, {})
+
+    def _kept_finalists(self) -> dict[str, Weights]:
+        """By digest; those that their digest belongs to."""
+        if not self.store.has(_FINALISTS):
+            return {}
+        found: dict[str, dict[str, Tensor]] = {}
+        for name, value in self.store.read_weights(_FINALISTS)[0].items():
+            digest, _, own = name.partition("/")
+            found.setdefault(digest, {})[own] = value
+        return {digest: one for digest, one in found.items() if digest_of(one) == digest}
 
     def _write(self) -> None:
         threads = {} if self._threads is None else {"threads": self._threads}
@@ -134,8 +187,20 @@ class RunningRace:
         done = self.race.next(results) is None and self.store.has("model.safetensors")
         if not (done or self.store.has(_WEIGHTS) or all(map(has_diverged, results))):
             return [], 0.0
+        if not done and self.race.taught:
+            results = [one for one in results if self._is_there(one)]
         spent = self.store.read_json("timing.json", "retrain")["retrain"] if results else 0.0
         return self._whose_weights_are_here(results), float(spent)
+
+    def _kept_again(self) -> float:
+        """What of the earlier time went into the winner, who was known."""
+        if not self._earlier:
+            return 0.0
+        return self.store.decode("timing.json", lambda kept: float(kept.get("again", 0.0)))
+
+    def _is_there(self, result: Mapping[str, Any]) -> bool:
+        """Whether a network that is to teach is there with its weights."""
+        return not self._is_finalist(result) or result.get("weights") in self._finalists
 
     def _is_own(self, result: Mapping[str, Any]) -> bool:
         """Whether a result is of a training as this race has them; those of before do not say."""

@@ -177,11 +177,19 @@ def _step_losses(
 def _losses(
     outputs: Tensor, batch: Batch, loss: Loss, recipe: TrainRecipe
 ) -> tuple[Tensor, Tensor]:
-    """The loss of a batch's outputs, and the same with smoothed targets."""
-    value = loss(outputs, batch.target, batch.weights)
+    """The loss of a batch's outputs, and the same with smoothed targets and what a teacher says.
+
+    A share of it asks for the teacher's answers (Hinton, Vinyals and Dean, 2015, at temperature 1):
+    cross entropy with its chances, squared distance from its numbers.
+    """
+    value = minimised = loss(outputs, batch.target, batch.weights)
+    if batch.taught is not None:
+        taught = loss(outputs, batch.taught, batch.weights)
+        minimised = value + recipe.teacher_share * (taught - value)
     if not recipe.smoothing:
-        return value, value
-    return value, value + recipe.smoothing * (_loss_of_all(outputs, batch.weights) - value)
+        return value, minimised
+    everyone = _loss_of_all(outputs, batch.weights)
+    return value, minimised + recipe.smoothing * (everyone - minimised)
 
 
 def _loss_of_all(outputs: Tensor, weights: Tensor | None) -> Tensor:

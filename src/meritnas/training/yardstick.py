@@ -9,8 +9,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor
@@ -21,6 +19,7 @@ from meritnas.data.task import Task
 from meritnas.devices.placement import CPU
 from meritnas.training.chosen_metric import chosen_threshold
 from meritnas.training.metrics import score
+from meritnas.training.trees import MOST_CODES, column_of, fitted_trees, logits_of, weights_of
 from meritnas.training.trivial import trivial_scores
 
 LEAST_ROWS = 50
@@ -34,14 +33,8 @@ _SHARE = 0.05
 """Of the minutes that a user gives, the most that all this may take."""
 _MOST_TREES = 100
 _MOST_STEPS = 200
-_A_TREE = 1.5e-3
-"""Seconds of a tree on hardly any rows, and of a number in a tree and in a step, as measured on one
-core of a usual machine: what is fitted follows from sizes alone, not from how fast a machine is."""
-_OF_A_TREE = 1e-8
 _OF_A_STEP = 5e-9
-_MOST_CODES = 255
-"""Of a category that trees take as one; others they take as numbers."""
-_LEAST_CHANCE = 1e-7
+"""Seconds of a number in a step of the linear model, measured as those of trees are."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +79,11 @@ def yardstick(bundle: Bundle[Any], seed: int, minutes: float | None) -> Yardstic
     test = _some(bundle.test, _MOST_TESTED, seed)
     inputs, task = bundle.encoder.inputs, bundle.task
     scored = _Scored(task, valid, test)
+    trees = fitted_trees(task, inputs, train, 0.75 * seconds, _MOST_TREES, seed)
     return Yardstick(
         _trivial(task, train, test),
         scored.of(_linear(task, inputs, train, 0.25 * seconds, seed)),
-        scored.best_of(_trees(task, inputs, train, 0.75 * seconds, seed)),
+        scored.best_of(trees.stages),
         len(train),
         len(test),
         time.perf_counter() - begun,
@@ -144,47 +138,17 @@ class _Scored:
 
 def _linear(task: Task, inputs: TableInputs, train: Part, seconds: float, seed: int) -> Outputs:
     """A linear model of numbers and of a 1 for each category."""
-    rows, answers, weights = _wide(train.inputs, inputs), train.target.numpy(), _weights(train)
+    rows, answers, weights = _wide(train.inputs, inputs), train.target.numpy(), weights_of(train)
     work = rows.size * max(1, len(task.classes)) * _OF_A_STEP
     if task.kind == "regression":
         ridge = Ridge(alpha=1.0).fit(rows, answers, weights)
-        return lambda new: _column(ridge.predict(_wide(new, inputs)))
+        return lambda new: column_of(ridge.predict(_wide(new, inputs)))
     steps = int(np.clip(seconds / work, 10, _MOST_STEPS))
     model = LogisticRegression(max_iter=steps, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # as far as the time allows
         model.fit(rows, answers, weights)
-    return lambda new: _logits(task, model.classes_, model.predict_proba(_wide(new, inputs)))
-
-
-def _trees(
-    task: Task, inputs: TableInputs, train: Part, seconds: float, seed: int
-) -> Callable[[Tensor], Iterator[Tensor]]:
-    """Gradient boosted trees, stage after stage."""
-    kinds = len(task.classes) if task.kind == "multiclass" else 1
-    a_stage = kinds * (_A_TREE + train.inputs.numel() * _OF_A_TREE)
-    codes = [
-        inputs.numbers + place
-        for place, count in enumerate(inputs.cardinalities)
-        if count <= _MOST_CODES
-    ]
-    options: dict[str, Any] = {
-        "max_iter": int(np.clip(seconds / a_stage, 1, _MOST_TREES)),
-        "early_stopping": False,
-        "categorical_features": codes or None,
-        "random_state": seed,
-    }
-    rows, answers, weights = train.inputs.numpy(), train.target.numpy(), _weights(train)
-    if task.kind == "regression":
-        numbers = HistGradientBoostingRegressor(**options).fit(rows, answers, weights)
-        return lambda new: map(_column, numbers.staged_predict(new.numpy()))
-    model = HistGradientBoostingClassifier(**options).fit(rows, answers, weights)
-
-    def stages(new: Tensor) -> Iterator[Tensor]:
-        for chances in model.staged_predict_proba(new.numpy()):
-            yield _logits(task, model.classes_, chances)
-
-    return stages
+    return lambda new: logits_of(task, model.classes_, model.predict_proba(_wide(new, inputs)))
 
 
 def _wide(rows: Tensor, inputs: TableInputs) -> np.ndarray:
@@ -192,22 +156,6 @@ def _wide(rows: Tensor, inputs: TableInputs) -> np.ndarray:
     plain = rows.numpy()
     parts = [plain[:, : inputs.numbers]]
     for place, count in enumerate(inputs.cardinalities):
-        kept = np.arange(1, min(count, _MOST_CODES))
+        kept = np.arange(1, min(count, MOST_CODES))
         parts.append((plain[:, inputs.numbers + place, None] == kept).astype(np.float32))
     return np.concatenate(parts, axis=1)
-
-
-def _weights(train: Part) -> np.ndarray | None:
-    return None if train.weights is None else train.weights.numpy()
-
-
-def _column(numbers: np.ndarray) -> Tensor:
-    return torch.from_numpy(np.asarray(numbers, dtype=np.float64))[:, None]
-
-
-def _logits(task: Task, known: np.ndarray, chances: np.ndarray) -> Tensor:
-    """Probabilities of the classes that a model knows, as a network would say them."""
-    every = np.full((len(chances), len(task.classes)), _LEAST_CHANCE)
-    every[:, known.astype(np.int64)] = np.clip(chances, _LEAST_CHANCE, 1.0 - _LEAST_CHANCE)
-    logs = torch.from_numpy(np.log(every))
-    return logs[:, 1:] - logs[:, :1] if task.kind == "binary" else logs

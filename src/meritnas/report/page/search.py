@@ -227,7 +227,9 @@ def finalists_section(run: RunFiles, network: RunNetwork) -> Section | None:
     plain, texts = plain_networks(run), [str(one["architecture"]) for one in results]
     rows = tuple(
         (
-            network.short(text) + (" (plain)" if text in plain else ""),
+            network.short(text)
+            + (" (plain)" if text in plain else "")
+            + (" (taught)" if one.get("taught") else ""),
             f"{one['dropout']:g}",
             str(one["seed"]),
             str(_length(one) or ""),
@@ -258,6 +260,8 @@ def _training_figure(short: str, trainings: Sequence[Mapping[str, Any]]) -> Figu
     several = len(set(map(_length, trainings))) > 1
     for number, one in enumerate(trainings):
         words = f"dropout {one['dropout']:g}, seed {one['seed']}"
+        if one.get("taught"):
+            words += ", taught"
         if several:
             words += f", {_length(one):,} epochs"
         for key, part, dashed in (("train_losses", "training", True), ("valid_losses", "", False)):

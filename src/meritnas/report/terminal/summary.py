@@ -13,6 +13,14 @@ from meritnas.report.names import amount_text, cost_name, metric_name
 from meritnas.report.numbers import count_text, duration_text, score_text, share_text
 from meritnas.report.terminal.plain import PlainTable, plain
 
+_TEACHERS = {
+    **{"trees": "boosted trees", "finalists": "the networks trained before"},
+    "given": "the estimator that was given",
+}
+
+_HARDLY = 0.02
+"""Of all the time."""
+
 
 def summary_table(summary: Mapping[str, Any]) -> PlainTable:
     """What a search found, for people; `summary` is what `meritnas search --json` prints."""
@@ -42,11 +50,25 @@ def summary_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
             f"{float(summary['threshold']):.3g}, by validation {metric_name(summary['metric'])}"
         )
         rows.append(("threshold", chosen))
+    if "teacher" in summary:
+        teacher = summary["teacher"]
+        by = _TEACHERS.get(teacher["by"], str(teacher["by"]))
+        won = "" if teacher.get("won", True) else "; without it was better"
+        rows.append(("taught by", f"{by}, {share_text(float(teacher['share']))} of the loss{won}"))
     if ended := _ended(summary.get("ending")):
         rows.append(("search", ended))
     if "seconds" in summary:
         rows.append(("time", duration_text(summary["seconds"])))
+    if told := _spent_text(summary.get("spent", {})):
+        rows.append(("spent on", told))
     return [*rows, ("run folder", str(summary.get("run", "?")))]
+
+
+def _spent_text(spent: Mapping[str, float]) -> str:
+    """What time was spent on, what took longest first, without what took hardly any."""
+    hardly = _HARDLY * sum(spent.values())
+    longest = sorted(spent.items(), key=lambda each: -float(each[1]))
+    return ", ".join(f"{name} {duration_text(s)}" for name, s in longest if s > hardly)
 
 
 def kind_of_data(summary: Mapping[str, Any]) -> DataKind:
