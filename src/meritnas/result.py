@@ -108,6 +108,7 @@ def ended(job: Job, store: RunStore) -> SearchResult:
     if "pareto" in result.summary:
         store.write_text(_CURVE, pareto_file(result.summary["pareto"]))
     report_at_end(store.folder)
-    result.summary["spent"]["report"] = round(time.perf_counter() - begun, 2)
+    report = {"report": round(time.perf_counter() - begun, 2)}
+    result.summary["spent"] = {**result.summary.get("spent", {}), **report}
     store.write_json("result.json", result.summary)
     return result

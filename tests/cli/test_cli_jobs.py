@@ -73,7 +73,7 @@ def results() -> list[Any]:
 def test_killed_among_jobs_a_run_ends_on_one_as_if_it_had_begun_there(
     meritnas: Command, rows: Path, by_one: Path
 ) -> None:
-    process, workers = training(rows, "timing.json")
+    process, workers = training(rows, "retrain.json")
     while not results():  # written next
         assert process.poll() is None
     process.kill()

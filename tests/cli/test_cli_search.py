@@ -149,6 +149,7 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
             "augment": {"crop": 0, "flip": False, "cutout": 0, "rotation": 0},
             "smoothing": 0.0,
             "precision": "float32",
+            "teacher_share": 0.6,
         },
         "child_recipe": None,
         "warmup": 0.5,

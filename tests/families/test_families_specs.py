@@ -145,6 +145,7 @@ def _recorded(recipe: TrainRecipe) -> dict[str, Any]:
     found = recipe.to_json()
     assert found.pop("smoothing") == 0.0
     assert found.pop("precision") == "float32"
+    assert found.pop("teacher_share") == 0.6
     assert found["augment"].pop("rotation") == 0
     return found
 

@@ -11,6 +11,7 @@ from meritnas.engine.plan import Plan
 from meritnas.errors import StoreError
 from meritnas.prepare.typed_fields import check_types
 from meritnas.run.job import Job
+from meritnas.run.spent_before import write_spent_before
 from meritnas.store.run_folder import RESTORE
 from meritnas.store.run_store import RunStore
 
@@ -23,11 +24,9 @@ def write_plan(job: Job, store: RunStore, search: Search, planning: float) -> No
         "options": job.ground.searched.space.names,
         "decisions": [decision.name for decision in job.ground.searched.space.decisions],
         "planning": planning,
-        "spent": {
-            **job.spent,
-            "planning": time.perf_counter() - job.begun - sum(job.spent.values()),
-        },
     }
+    gone = time.perf_counter() - job.begun
+    write_spent_before(store, {**job.spent, "planning": gone - sum(job.spent.values())})
     store.write_json("plan.json", plan)
 
 

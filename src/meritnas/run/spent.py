@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from meritnas.engine.candidates import JUDGING
 from meritnas.run.augmenting import seconds_trying
+from meritnas.run.spent_before import seconds_of, spent_before
 from meritnas.run.teacher import seconds_teaching
 from meritnas.run.yardstick import seconds_measuring
 from meritnas.store.run_store import RunStore
@@ -32,7 +32,7 @@ def spent(store: RunStore, place: RunStore, rows: Sequence[Mapping[str, Any]]) -
         place: where its race was run: the run itself, or a folder within it.
         rows: of networks for smaller limits.
     """
-    found: dict[str, float] = {**_of_plan(store)}
+    found = spent_before(store)
     for phase, seconds in store.decode("architecture.json", _phases).items():
         name = _PHASES.get(phase, phase)
         found[name] = found.get(name, 0.0) + seconds
@@ -46,27 +46,13 @@ def spent(store: RunStore, place: RunStore, rows: Sequence[Mapping[str, Any]]) -
     return {name: round(seconds, 2) for name, seconds in found.items() if seconds >= 0.005}
 
 
-def _of_plan(store: RunStore) -> dict[str, float]:
-    """Before the search; runs of before do not say, and where nobody searched nobody planned."""
-    if not store.has("plan.json"):
-        return {}
-    return store.decode("plan.json", lambda plan: _seconds(plan.get("spent", {})))
-
-
 def _phases(found: Mapping[str, Any]) -> dict[str, float]:
-    return _seconds(found.get("phase_seconds", {}))
-
-
-def _seconds(found: Mapping[str, Any]) -> dict[str, float]:
-    known = {str(name): float(seconds) for name, seconds in found.items()}
-    if not all(map(math.isfinite, known.values())):
-        raise ValueError("seconds are no finite numbers")
-    return known
+    return seconds_of(found.get("phase_seconds", {}))
 
 
 def _of_race(place: RunStore) -> tuple[float, float]:
     """Of all trainings, and of it of the winner's further ones."""
     if not place.has("timing.json"):
         return 0.0, 0.0
-    found = place.decode("timing.json", _seconds)
-    return found["retrain"], found.get("again", 0.0)
+    found = place.decode("timing.json", lambda kept: (kept.get("retrain", 0.0), kept.get("again")))
+    return float(found[0]), float(found[1] or 0.0)

@@ -12,6 +12,7 @@ from statistics import mean
 from meritnas.prepare.settle import usual_epochs
 from meritnas.run.augmenting import Trying, seconds_trying, tried_on, trying
 from meritnas.run.job import Job
+from meritnas.run.spent_before import spent_before, write_spent_before
 from meritnas.run.teacher import seconds_teaching
 from meritnas.run.yardstick import seconds_measuring
 from meritnas.store.run_store import RunStore
@@ -58,8 +59,9 @@ def planned_race(job: Job, store: RunStore, favourites: tuple[str, ...]) -> Race
         fitting = timed_race(race, swift, rungs, affordable, usual, halving, size)
         plan["race"] = fitting.to_json()
         plan["planning"] = plan.get("planning", 0.0) + planning
-        before = plan.get("spent", {})
-        plan["spent"] = {**before, "planning": before.get("planning", 0.0) + planning}
+        before = spent_before(store)
+        planned = before.get("planning", 0.0) + planning
+        write_spent_before(store, {**before, "planning": planned})
         store.write_json("plan.json", plan)
     return store.decode("plan.json", lambda kept: Race.from_json(kept["race"]))
 

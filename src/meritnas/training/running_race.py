@@ -113,7 +113,9 @@ class RunningRace:
         if task.training.taught or task.training.seed != self.race.seeds[0]:
             self._again += outcome.seconds
         # Apart from the results, which are the same however often the training was interrupted.
-        self.store.write_json("timing.json", {"retrain": self.spent, "again": self._spent_again()})
+        before = self.store.read_json("timing.json") if self.store.has("timing.json") else {}
+        spent = {"retrain": self.spent, "again": self._spent_again()}
+        self.store.write_json("timing.json", {**before, **spent})
         self._write()
 
     def _spent_again(self) -> float:
