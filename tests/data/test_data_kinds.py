@@ -59,7 +59,7 @@ def a_table(folder: Path) -> Example:
     ).replace({"city": {0: "Bonn", 1: "Rome", 2: "Ulm"}})
     frame.to_csv(folder / "rows.csv", index=False)
     new = pd.read_csv(folder / "rows.csv")
-    inputs = TableInputs(1, (4,))
+    inputs = TableInputs(1, (4,), names=("a", "city"), thresholds=((),))
     return Example(folder / "rows.csv", "y", Facts("table", 36, (2,)), inputs, new)
 
 

@@ -168,7 +168,12 @@ class TableEncoder:
     @property
     def inputs(self) -> TableInputs:
         """What comes into a network."""
-        return TableInputs(self.numbers, self.cardinalities)
+        return TableInputs(
+            self.numbers,
+            self.cardinalities,
+            names=self.input_names,
+            thresholds=tuple(column.thresholds for column in self.number_columns),
+        )
 
     @property
     def width(self) -> int:

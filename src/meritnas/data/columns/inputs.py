@@ -20,12 +20,18 @@ class TableInputs:
         cardinalities: how many codes (0 to n-1) each category column has.
         embedding: the width of every embedding, or None for the rule of `embedding_width`.
         widest: the most that the rule may give.
+        names: of the number columns, then of the category columns; none where nobody said.
+        thresholds: of each number column that measures something, what lies between its few whole
+            values, as they are encoded, or none where it has many; numbers beyond are parts of
+            dates and indicators. None where nobody said, so that each may measure something.
     """
 
     numbers: int
     cardinalities: tuple[int, ...] = ()
     embedding: int | None = None
     widest: int = WIDEST_EMBEDDING
+    names: tuple[str, ...] = ()
+    thresholds: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
         if self.numbers < 0 or self.numbers + len(self.cardinalities) == 0:

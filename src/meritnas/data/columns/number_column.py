@@ -14,6 +14,7 @@ from meritnas.data.columns.bound import FARTHEST
 from meritnas.data.columns.cells import check_finite, no_number, numbers_of
 from meritnas.data.columns.distinct import find_distinct
 from meritnas.data.columns.far_values import FarValues
+from meritnas.data.columns.levels import thresholds_between, whole_levels
 from meritnas.data.columns.measured import Written
 from meritnas.data.columns.moments import Moments
 from meritnas.data.columns.quantiles import LEAST_SPREAD, quantile_knots
@@ -40,6 +41,8 @@ class NumberColumn:
         far: Numbers that count as missing, as fill values do; None where there are none.
         written: How they are written where they are text with a unit, or some cells are none; None
             for plain numbers.
+        levels: Its different values in the train rows, ascending, where they are few and whole;
+            none else, and in runs of older versions.
     """
 
     name: str
@@ -52,6 +55,7 @@ class NumberColumn:
     heights: tuple[float, ...] = ()
     far: FarValues | None = None
     written: Written | None = None
+    levels: tuple[float, ...] = ()
 
     @classmethod
     def fit(
@@ -118,12 +122,13 @@ class NumberColumn:
         # One value besides missing ones, or differences too small for a square, leave no scale.
         scale = seen.deviation
         map_ = tuple(knots), tuple(heights)
-        return cls(name, seen.mean, scale, indicator, low, high, *map_, far, written)
+        levels = whole_levels(some)
+        return cls(name, seen.mean, scale, indicator, low, high, *map_, far, written, levels)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> NumberColumn:
         """Returns the column that `to_json` gave, also of older versions."""
-        lists = {key: tuple(value.get(key, ())) for key in ("knots", "heights")}
+        lists = {key: tuple(value.get(key, ())) for key in ("knots", "heights", "levels")}
         far, written = FarValues.from_json(value.get("far")), value.get("written")
         return cls(**{**value, **lists, "far": far, "written": Written.from_json(written)})
 
@@ -139,6 +144,13 @@ class NumberColumn:
         # Variance is at most this product, and only where all values are at the two ends.
         most = (self.mean - self.low) * (self.high - self.mean)
         return self.low == self.high or math.isclose(self.scale**2, most, rel_tol=1e-9)
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """What lies between its levels, as these are encoded; none where it has no levels."""
+        between = thresholds_between(self.levels)
+        found, _ = number_inputs(between, self.mean, self.scale, self.knots, self.heights)
+        return tuple(found.tolist())
 
     @property
     def details(self) -> str:
