@@ -150,7 +150,7 @@ class Found:
     config: str
 
 
-def by_meritnas(ground: Ground) -> Found | None:
+def by_meritnas(ground: Ground, space: str = "tabular", scored: str = "test") -> Found:
     train, valid = ground.rows("train"), ground.rows("valid")
     regression = ground.task.kind == "regression"
     clock = Clock(ground.seconds)
@@ -160,9 +160,10 @@ def by_meritnas(ground: Ground) -> Found | None:
         random_state=ground.seed,
         verbose=0,
         test_fraction=0.0,
+        space=space,
     ).fit(*train, eval_set=valid)
     seconds = clock.spent
-    columns = ground.rows("test")[0]
+    columns = ground.rows(scored)[0]
     if regression:
         outputs = from_numbers(ground.task, model.predict(columns))
     else:

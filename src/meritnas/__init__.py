@@ -82,6 +82,7 @@ if TYPE_CHECKING:  # for type checkers and editors; all else finds names as `__g
     from meritnas.families.recurrent.family import RecurrentSpace as RecurrentSpace
     from meritnas.families.recurrent.family import recurrent_space as recurrent_space
     from meritnas.families.recurrent.spec import Recurrent as Recurrent
+    from meritnas.families.rich_tabular.spec import RichTabular as RichTabular
     from meritnas.families.tabular.family import TabularSpace as TabularSpace
     from meritnas.families.tabular.family import tabular_space as tabular_space
     from meritnas.families.tabular.spec import Tabular as Tabular

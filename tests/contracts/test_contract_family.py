@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import own_networks
 import pytest
@@ -18,12 +19,11 @@ from meritnas.families.nasbench201.family import Nasbench201Space, nasbench201_s
 from meritnas.families.recurrent.family import RecurrentSpace, recurrent_space
 from meritnas.families.residual.spec import Residual
 from meritnas.nn.words import Words
+from meritnas.families.rich_tabular.spec import RichTabular
 from meritnas.supernet.supernet import Supernet
 
 
-def tabular_case(name: str, family: TabularSpace) -> Case:
-    columns = family.inputs
-
+def table_rows(columns: TableInputs) -> Callable[[int, int], Tensor]:
     def inputs(rows: int, seed: int) -> Tensor:
         generator = torch.Generator().manual_seed(seed)
         numbers = torch.randn(rows, columns.numbers, generator=generator)
@@ -33,7 +33,17 @@ def tabular_case(name: str, family: TabularSpace) -> Case:
         ]
         return torch.cat([numbers, *codes], dim=1)
 
-    return Case(name, family, inputs)
+    return inputs
+
+
+def tabular_case(name: str, family: TabularSpace) -> Case:
+    return Case(name, family, table_rows(family.inputs))
+
+
+def rich_case(name: str, columns: TableInputs, outputs: int, **options: Any) -> Case:
+    family = RichTabular(**options).build(columns, outputs, {})
+    # Codes are drawn too rarely for each to occur, and a unit of few may be off for all rows.
+    return Case(name, family, table_rows(columns), idle=True, codes=True)
 
 
 def cell_case(
@@ -106,6 +116,35 @@ RESIDUAL_CASES = (
         "residual", Residual(2, (3, 5, 8)).build(TableInputs(4), 3, {}), idle=True, codes=True
     ),
 )
+FEW_VALUES = ((), (-0.5, 0.5), (0.1,), (0.0, 0.3, 0.6))
+RICH_CASES = (
+    rich_case("rich numbers", TableInputs(4), 3, layers=3, widths=(3, 5, 8)),
+    rich_case(
+        "rich columns of all kinds",
+        TableInputs(5, (3, 5, 3, 12), thresholds=FEW_VALUES),
+        2,
+        layers=2,
+        widths=((4, 6), (3, 9)),
+    ),
+    rich_case(
+        "rich categories only",
+        TableInputs(0, (4, 4, 2)),
+        1,
+        layers=1,
+        widths=(3, 5),
+        members=(2, 3),
+    ),
+    rich_case(
+        "rich, without what can be left out",
+        TableInputs(3, (4,)),
+        2,
+        widths=(4, 7),
+        frequencies=(0,),
+        members=(1,),
+        shortcuts=False,
+        embedding=2,
+    ),
+)
 CHANNELS = ((4, 8), (8, 12), (8, 16))
 VIEWS = {"image": [(2, 4, 4)], "sound": [(3, 6), (5,)]}
 FUSION_CASES = (
@@ -151,6 +190,7 @@ CELL_CASES = (
 CASES = (
     *OWN_CASES,
     *RESIDUAL_CASES,
+    *RICH_CASES,
     *CELL_CASES,
     *FUSION_CASES,
     tabular_case("numbers", tabular_space(5, 3, 3, (2, 4, 7, 12))),

@@ -34,6 +34,7 @@ from meritnas.families.convnet.spec import Convnet
 from meritnas.families.family import Family
 from meritnas.families.fusion.spec import Fusion
 from meritnas.families.recurrent.spec import Recurrent
+from meritnas.families.rich_tabular.spec import RichTabular
 from meritnas.prepare.family import make_family
 from meritnas.prepare.ground import Ground, make_ground
 from meritnas.settings.recipe import TrainRecipe
@@ -48,6 +49,7 @@ from meritnas.training.train import train_child
 NO_ZERO = "nasbench201 without zero"
 SPACES = (
     "tabular",
+    "rich-tabular",
     "convnet",
     "nasbench201",
     NO_ZERO,
@@ -147,7 +149,7 @@ def bundle_of(space: str) -> Bundle[Any]:
         return views()
     if space in ("recurrent", "own transformer"):
         return text()
-    if space in ("tabular", "own layers", "own module"):
+    if space in ("tabular", "rich-tabular", "own layers", "own module"):
         return strategy_contract.bundle()
     return images()
 
@@ -177,6 +179,8 @@ def space_of(space: str, strategy: str) -> SpaceSpec:
         return space_spec(own_module())
     if space.startswith("own "):
         return space_spec(getattr(own_networks, space.removeprefix("own ")))
+    if space == "rich-tabular":
+        return RichTabular(2, (3, 5, 8), (2, 4), (1, 2))
     if space == "convnet":
         return Convnet("plain3,residual3se,inverted3x2", ((4, 8), (4, 8), (8, 12)))
     if space == "recurrent":
@@ -332,7 +336,8 @@ def trains(family: Family, text: str, bundle: Bundle[Any]) -> None:
 @pytest.mark.parametrize("strategy", strategy_specs())
 @pytest.mark.parametrize("space", SPACES)
 def test_every_strategy_runs_on_every_space(space: str, strategy: str) -> None:
-    if strategy == "pc-darts" and (space in ("tabular", "convnet") or space.startswith("own ")):
+    without_cells = space in ("tabular", "rich-tabular", "convnet") or space.startswith("own ")
+    if strategy == "pc-darts" and without_cells:
         with pytest.raises(UsageError) as caught:
             new_search(space, strategy)
         assert str(caught.value) == (

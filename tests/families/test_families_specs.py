@@ -39,6 +39,7 @@ RECORDED = json.loads(Path(__file__).with_name("recorded_presets.json").read_tex
 NAMES = (
     *(
         "tabular",
+        "rich-tabular",
         "residual",
         "convnet",
         "nasbench201",

@@ -17,7 +17,16 @@ from meritnas.settings.kept_spec import spec_from_json
 from meritnas.settings.spec import SpaceSpec
 from meritnas.wording import did_you_mean
 
-_FIRST = ("tabular", "residual", "convnet", "nasbench201", "darts", "recurrent", "fusion")
+_FIRST = (
+    "tabular",
+    "rich_tabular",
+    "residual",
+    "convnet",
+    "nasbench201",
+    "darts",
+    "recurrent",
+    "fusion",
+)
 """Packages in the order in which spaces are listed; others follow by name."""
 
 

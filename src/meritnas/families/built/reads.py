@@ -17,12 +17,23 @@ from meritnas.families.built.around import FeatureNetwork, WordsNetwork
 from meritnas.families.tabular.embed import EmbedTable
 from meritnas.nn.words import Words
 
-Reads = TableInputs | Words | ModalityInputs | tuple[int, ...]
+@dataclass(frozen=True)
+class Columns:
+    """What comes into a network that embeds the categories of a table by itself.
+
+    Attributes:
+        inputs: the columns.
+    """
+
+    inputs: TableInputs
+
+
+Reads = TableInputs | Columns | Words | ModalityInputs | tuple[int, ...]
 
 
 def as_reads(inputs: Any) -> Reads:
     """What networks read, from what a user writes: a number means so many columns."""
-    if isinstance(inputs, TableInputs | Words | ModalityInputs):
+    if isinstance(inputs, TableInputs | Columns | Words | ModalityInputs):
         return inputs
     if isinstance(inputs, int) and not isinstance(inputs, bool) and inputs > 0:
         return TableInputs(inputs)
@@ -39,6 +50,8 @@ def told_to_build(reads: Reads) -> Any:
     """What a build function gets: columns with embeddings, a shape, words, shapes by modality."""
     if isinstance(reads, TableInputs):
         return reads.width
+    if isinstance(reads, Columns):
+        return reads.inputs
     if isinstance(reads, Words):
         return reads.count
     if isinstance(reads, ModalityInputs):
@@ -72,6 +85,8 @@ def example(reads: Reads, rows: int, device: str) -> Tensor:
     """Encoded rows; of words, one each."""
     if isinstance(reads, Words):
         return torch.zeros(rows, 1, dtype=torch.long, device=device)
+    if isinstance(reads, Columns):
+        return example(reads.inputs, rows, device)
     if isinstance(reads, TableInputs):
         return torch.zeros(rows, reads.numbers + len(reads.cardinalities), device=device)
     if isinstance(reads, ModalityInputs):

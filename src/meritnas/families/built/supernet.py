@@ -55,6 +55,8 @@ class BuiltSupernet(nn.Module):
                 module.stand_at(place)
                 sliced |= {id(param) for param in module._parameters.values()}
         self._names = {id(param): name for name, param in self.named_parameters()}
+        held = ((module, module.parameters()) for module in self.modules())
+        self._holding = {module for module, own in held if next(own, None) is not None}
         self._plain = [n for n, param in self.named_parameters() if id(param) not in sliced]
         self._known: dict[tuple[tuple[int, ...], ...], Extents] = {}
 
@@ -119,6 +121,8 @@ class BuiltSupernet(nn.Module):
                 if param is None:
                     continue
                 name, extents = self._names[id(param)], cut.get(own, tuple(param.shape))
+                if 0 in extents:  # no number of it is there
+                    continue
                 before = found.get(name, extents)
                 found[name] = tuple(map(max, before, extents))
         return found
@@ -126,7 +130,7 @@ class BuiltSupernet(nn.Module):
     def _active(
         self, module: nn.Module, place: str, gates: Mapping[str, Gate]
     ) -> Iterator[tuple[str, nn.Module]]:
-        """All modules that run, each with the name that it has in the child."""
+        """All modules with weights that run, each with the name that it has in the child."""
         if isinstance(module, GatedChoice):
             for k in gates[module.decision].active:
                 yield from self._active(module.options[str(k)], place, gates)
@@ -136,7 +140,7 @@ class BuiltSupernet(nn.Module):
         if isinstance(module, GatedStack):
             last = module.reached(gates[module.decision].active)
         for name, child in list(module._modules.items())[:last]:
-            if child is not None:
+            if child is not None and child in self._holding:
                 yield from self._active(child, f"{place}.{name}" if place else name, gates)
 
     def remembering(self) -> AbstractContextManager[None]:
@@ -175,7 +179,7 @@ class BuiltSupernet(nn.Module):
         for place, module in self._active(self.body, "", gates):
             cut = module.extents(units) if isinstance(module, Sliced) else {}
             for own, param in module._parameters.items():
-                if param is not None:
+                if param is not None and 0 not in cut.get(own, ()):
                     block = leading_block(param, cut[own]) if own in cut else param
                     found[f"{place}.{own}" if place else own] = block
         return found

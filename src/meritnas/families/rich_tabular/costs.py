@@ -1,0 +1,96 @@
+"""What networks for tables cost, counted: weights, multiply-adds, bytes of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from meritnas.cost.terms import CostTerms, Factor
+from meritnas.families.rich_tabular.layout import Layout, Size
+from meritnas.families.rich_tabular.network import MEMBERS, WIDTH
+from meritnas.families.stored_size import BYTES_A_WEIGHT, entry_bytes, file_bytes
+
+_FIRST = f"{WIDTH}1"
+
+
+def params_cost(layout: Layout) -> CostTerms:
+    """Weights of all kinds."""
+    numbers, outputs = layout.inputs.numbers, layout.outputs
+    factors = [
+        layout.factor(lambda width: (numbers + 1) * width, _FIRST),
+        *layout.entering(lambda size, width: size.features * width + size.params),
+        layout.factor(lambda members, width: (members - 1) * width, MEMBERS, _FIRST),
+        *_layers(layout, lambda before, width: (before + 1) * width),
+        *_heads(layout, lambda members, width: members * width * outputs),
+    ]
+    return CostTerms(layout.sizes, outputs, tuple(factors), "parameters")
+
+
+def flops_cost(layout: Layout) -> CostTerms:
+    """Multiply-adds of linear layers; those after the first are run for each member."""
+    numbers, outputs = layout.inputs.numbers, layout.outputs
+    factors = [
+        layout.factor(lambda width: numbers * width, _FIRST),
+        *layout.entering(lambda size, width: size.features * width),
+        *_layers(layout, lambda members, before, width: members * before * width, MEMBERS),
+        *_heads(layout, lambda members, width: members * width * outputs),
+    ]
+    return CostTerms(layout.sizes, 0, tuple(factors), "multiply-adds")
+
+
+def size_cost(layout: Layout) -> CostTerms:
+    """Bytes of a file, with an upper bound for what its header says about its text."""
+    params = params_cost(layout)
+    whole = params.scaled(BYTES_A_WEIGHT, file_bytes(len(layout.names)), "kB as stored", 1000)
+    factors = (*whole.factors, *_header(layout))
+    return CostTerms(whole.sizes, whole.constant, factors, whole.unit, whole.a_unit)
+
+
+def _layers(layout: Layout, amount: Callable[..., int], *more: str) -> Iterator[Factor]:
+    for number in layout.layers:
+        names = (*more, f"{WIDTH}{number - 1}", f"{WIDTH}{number}")
+        yield layout.of_layer(number, amount, *names)
+
+
+def _heads(layout: Layout, amount: Callable[[int, int], int]) -> Iterator[Factor]:
+    for number in (1, *layout.layers):
+        yield layout.of_last(number, amount, MEMBERS, f"{WIDTH}{number}")
+
+
+def _header(layout: Layout) -> Iterator[Factor]:
+    """What a file's header says of each tensor."""
+
+    def first(width: int) -> int:
+        numbers = layout.inputs.numbers
+        weight = entry_bytes("first.weight", [width, numbers]) if numbers else 0
+        return weight + entry_bytes("first.bias", [width])
+
+    def scale(members: int, width: int) -> int:
+        return entry_bytes("members.scale", [members - 1, width]) if members > 1 else 0
+
+    def part(size: Size, width: int) -> int:
+        shapes = [(name, (width, *s[1:]) if name == "weight" else s) for name, s in size.shapes]
+        return sum(entry_bytes(f"first.parts.{size.place}.{name}", s) for name, s in shapes)
+
+    yield layout.factor(first, _FIRST)
+    yield from layout.entering(part)
+    yield layout.factor(scale, MEMBERS, _FIRST)
+    for number in layout.layers:
+        yield layout.of_layer(
+            number,
+            partial(_layer_header, "rest." * (number - 1)),
+            *(f"{WIDTH}{number - 1}", f"{WIDTH}{number}"),
+        )
+    for number in (1, *layout.layers):
+        named = partial(_head_header, "rest." * number, layout.outputs)
+        yield layout.of_last(number, named, MEMBERS, f"{WIDTH}{number}")
+
+
+def _layer_header(place: str, before: int, width: int) -> int:
+    weight = entry_bytes(f"{place}linear.weight", [width, before])
+    return weight + entry_bytes(f"{place}linear.bias", [width])
+
+
+def _head_header(place: str, outputs: int, members: int, width: int) -> int:
+    weight = entry_bytes(f"{place}weight", [outputs, members, width])
+    return weight + entry_bytes(f"{place}bias", [outputs])
