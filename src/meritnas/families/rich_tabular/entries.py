@@ -74,8 +74,8 @@ def _about_numbers(inputs: TableInputs, frequencies: Sequence[int], most: int) -
     thresholds = inputs.thresholds
     if thresholds is None:
         thresholds = ((),) * inputs.numbers
-    open_ = [column for column, own in enumerate(thresholds) if len(own) != 1]
-    for group in np.array_split(np.array(open_, dtype=np.int64), min(most, len(open_)) or 1):
+    deciding = [column for column, own in enumerate(thresholds) if len(own) != 1]
+    for group in np.array_split(np.array(deciding, dtype=np.int64), min(most, len(deciding)) or 1):
         columns = tuple(group.tolist())
         if not columns:
             continue
