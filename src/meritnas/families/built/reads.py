@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from meritnas.errors import SpaceError, told
 from meritnas.families.built.around import FeatureNetwork, WordsNetwork
 from meritnas.families.tabular.embed import EmbedTable
 from meritnas.nn.words import Words
+
 
 @dataclass(frozen=True)
 class Columns:
