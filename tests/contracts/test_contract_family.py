@@ -18,8 +18,8 @@ from meritnas.families.fusion.family import FusionSpace, fusion_space
 from meritnas.families.nasbench201.family import Nasbench201Space, nasbench201_space
 from meritnas.families.recurrent.family import RecurrentSpace, recurrent_space
 from meritnas.families.residual.spec import Residual
-from meritnas.nn.words import Words
 from meritnas.families.rich_tabular.spec import RichTabular
+from meritnas.nn.words import Words
 from meritnas.supernet.supernet import Supernet
 
 
