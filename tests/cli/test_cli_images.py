@@ -158,7 +158,7 @@ def test_a_network_from_elsewhere_is_trained_on_images(
         ("digits --space nasbench201 --max-size-kb 0.01", "0.010 kB as stored is below"),
         (
             "digits --space darts --max-params-paper 1",
-            "limit params or flops or size or peak or latency",
+            "limit params or flops or size or size-int8 or peak or latency",
         ),
         ("digits --space nasbench201 --max-params 100", "fewer channels or cells"),
         ("digits --space nasbench201 --auxiliary 0.4", "'nasbench201' has no option 'auxiliary'"),
