@@ -90,10 +90,9 @@ def search(
         target: the column to predict; images have their classes.
         max_params: the most parameters the network may have, embeddings included.
         max_flops: the most multiply-adds a row or an image may take.
-        max_size_kb: the most kilobytes (of 1,000 bytes) its file of weights may have (tables,
-            images).
+        max_size_kb: the most kilobytes (of 1,000 bytes) its file of weights may have.
         max_latency_ms: the most milliseconds a row may take here, as the sum over parts that
-            are timed before the search (tables, images).
+            are timed before the search.
         max_peak_kb: the most kilobytes of activations that one row, image or word may take at
             any moment, executed in order.
         size_of: the file that `max_size_kb` is about: "float32", its weights as they are, or
