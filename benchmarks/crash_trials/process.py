@@ -97,7 +97,7 @@ def _run(arguments: list[str], folder: Path, said: Path, kill: Kill | None) -> N
     os.environ["COLUMNS"] = "80"
     os.chdir(folder)
     loop._SECONDS_BETWEEN_CHECKPOINTS = -1.0
-    time.perf_counter = _midnight
+    time.perf_counter = time.process_time = _midnight
     watch = Watch(folder, kill)
     watch.install()
     try:

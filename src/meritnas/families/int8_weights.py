@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
+from meritnas.devices.placement import on_cpu
 from meritnas.errors import UsageError
 
 FILE = "weights-int8.safetensors"
@@ -81,7 +82,7 @@ def packed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """
     parts: dict[str, list[Tensor]] = {INT8: [], SCALES: [], FLOAT32: [], BYTES: []}
     for name, given in sorted(state.items()):
-        tensor = given.detach().cpu().contiguous()
+        tensor = on_cpu(given.detach()).contiguous()
         part = part_of(name, tensor.shape, tensor.dtype)
         if part == INT8:
             numbers, scales = _quantised(tensor)

@@ -99,7 +99,10 @@ class Job:
         begun = time.perf_counter()
         settings = read_settings(store, Trust.of(trust))
         check_device(settings.device)
-        return _on_ground(settings, prepare_again(settings, store, data), begun)
+        prepared = prepare_again(settings, store, data)
+        # Both are done at once here; the names are those of a run that was not interrupted.
+        spent = {"reading": time.perf_counter() - begun, "encoding": 0.0}
+        return replace(_on_ground(settings, prepared, begun), spent=spent)
 
     @property
     def trust(self) -> frozenset[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from meritnas.devices.placement import on_cpu
 from meritnas.exporting.c.operations import (
     Convolve,
     Copy,
@@ -37,7 +38,7 @@ class Reader(Protocol):
 
 def array(values: Tensor) -> np.ndarray:
     """Numbers that do not depend on the row, in double precision."""
-    found: np.ndarray = values.detach().cpu().to(torch.float64).contiguous().numpy()
+    found: np.ndarray = on_cpu(values.detach()).to(torch.float64).contiguous().numpy()
     return found
 
 

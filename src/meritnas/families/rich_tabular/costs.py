@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from meritnas.cost.terms import CostTerms, Factor
+from meritnas.families.int8_weights import UNIT, header_bytes, tensor_bytes
 from meritnas.families.rich_tabular.layout import Layout, Size
 from meritnas.families.rich_tabular.network import MEMBERS, WIDTH
 from meritnas.families.stored_size import BYTES_A_WEIGHT, entry_bytes, file_bytes
 
 _FIRST = f"{WIDTH}1"
+
+Tensors = Callable[[str, Sequence[int]], int]
+"""What a tensor of this name and shape costs."""
 
 
 def params_cost(layout: Layout) -> CostTerms:
@@ -42,8 +46,18 @@ def size_cost(layout: Layout) -> CostTerms:
     """Bytes of a file, with an upper bound for what its header says about its text."""
     params = params_cost(layout)
     whole = params.scaled(BYTES_A_WEIGHT, file_bytes(len(layout.names)), "kB as stored", 1000)
-    factors = (*whole.factors, *_header(layout))
+    factors = (*whole.factors, *_of_tensors(layout, entry_bytes))
     return CostTerms(whole.sizes, whole.constant, factors, whole.unit, whole.a_unit)
+
+
+def int8_size_cost(layout: Layout) -> CostTerms:
+    """Bytes of the file of 8-bit weights (`families.int8_weights`)."""
+
+    def stored(name: str, shape: Sequence[int]) -> int:
+        return tensor_bytes(*shape, name=name)
+
+    factors = tuple(_of_tensors(layout, stored))
+    return CostTerms(layout.sizes, header_bytes(), factors, *UNIT)
 
 
 def _layers(layout: Layout, amount: Callable[..., int], *more: str) -> Iterator[Factor]:
@@ -57,20 +71,20 @@ def _heads(layout: Layout, amount: Callable[[int, int], int]) -> Iterator[Factor
         yield layout.of_last(number, amount, MEMBERS, f"{WIDTH}{number}")
 
 
-def _header(layout: Layout) -> Iterator[Factor]:
-    """What a file's header says of each tensor."""
+def _of_tensors(layout: Layout, of: Tensors) -> Iterator[Factor]:
+    """What tensors cost, by their names and shapes."""
 
     def first(width: int) -> int:
         numbers = layout.inputs.numbers
-        weight = entry_bytes("first.weight", [width, numbers]) if numbers else 0
-        return weight + entry_bytes("first.bias", [width])
+        weight = of("first.weight", [width, numbers]) if numbers else 0
+        return weight + of("first.bias", [width])
 
     def scale(members: int, width: int) -> int:
-        return entry_bytes("members.scale", [members - 1, width]) if members > 1 else 0
+        return of("members.scale", [members - 1, width]) if members > 1 else 0
 
     def part(size: Size, width: int) -> int:
         shapes = [(name, (width, *s[1:]) if name == "weight" else s) for name, s in size.shapes]
-        return sum(entry_bytes(f"first.parts.{size.place}.{name}", s) for name, s in shapes)
+        return sum(of(f"first.parts.{size.place}.{name}", s) for name, s in shapes)
 
     yield layout.factor(first, _FIRST)
     yield from layout.entering(part)
@@ -78,19 +92,17 @@ def _header(layout: Layout) -> Iterator[Factor]:
     for number in layout.layers:
         yield layout.of_layer(
             number,
-            partial(_layer_header, "rest." * (number - 1)),
+            partial(_of_layer, of, "rest." * (number - 1)),
             *(f"{WIDTH}{number - 1}", f"{WIDTH}{number}"),
         )
     for number in (1, *layout.layers):
-        named = partial(_head_header, "rest." * number, layout.outputs)
+        named = partial(_of_head, of, "rest." * number, layout.outputs)
         yield layout.of_last(number, named, MEMBERS, f"{WIDTH}{number}")
 
 
-def _layer_header(place: str, before: int, width: int) -> int:
-    weight = entry_bytes(f"{place}linear.weight", [width, before])
-    return weight + entry_bytes(f"{place}linear.bias", [width])
+def _of_layer(of: Tensors, place: str, before: int, width: int) -> int:
+    return of(f"{place}linear.weight", [width, before]) + of(f"{place}linear.bias", [width])
 
 
-def _head_header(place: str, outputs: int, members: int, width: int) -> int:
-    weight = entry_bytes(f"{place}weight", [outputs, members, width])
-    return weight + entry_bytes(f"{place}bias", [outputs])
+def _of_head(of: Tensors, place: str, outputs: int, members: int, width: int) -> int:
+    return of(f"{place}weight", [outputs, members, width]) + of(f"{place}bias", [outputs])

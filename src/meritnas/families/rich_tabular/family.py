@@ -16,9 +16,15 @@ from meritnas.families.built.family import BuiltSpace, space_of
 from meritnas.families.built.reads import Columns
 from meritnas.families.drawing import Drawing
 from meritnas.families.family import Family
+from meritnas.families.int8_weights import COST as INT8_SIZE
 from meritnas.families.latency import Device
 from meritnas.families.rich_tabular.child import RichNetwork
-from meritnas.families.rich_tabular.costs import flops_cost, params_cost, size_cost
+from meritnas.families.rich_tabular.costs import (
+    flops_cost,
+    int8_size_cost,
+    params_cost,
+    size_cost,
+)
 from meritnas.families.rich_tabular.entries import PLAIN, Entry
 from meritnas.families.rich_tabular.layout import Layout, size_of
 from meritnas.families.rich_tabular.network import (
@@ -76,6 +82,7 @@ class RichTabularSpace(BuiltSpace):
         params: sum(p.numel()), embeddings and frequencies included.
         flops: multiply-adds of the linear layers for one row.
         size: bytes of its safetensors file, with an upper bound for the file's header.
+        size-int8: the same of its file in int8 (`families.int8_weights`).
         peak: bytes of activations that one row takes at once (`families.live_memory`).
         latency: microseconds for one row, as the sum over its parts, where `timed` measured them.
     """
@@ -95,6 +102,7 @@ class RichTabularSpace(BuiltSpace):
     def costs(self) -> Mapping[str, CostTerms]:
         """Counted, for the options that are kept."""
         counted = {"params": params_cost, "flops": flops_cost, "size": size_cost}
+        counted[INT8_SIZE] = int8_size_cost
         own = {name: count(self.layout).restrict(self._kept) for name, count in counted.items()}
         return {**own, **self.timed_costs}
 

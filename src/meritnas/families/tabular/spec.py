@@ -79,7 +79,9 @@ class Tabular(SpaceSpec):
         from meritnas.families.tabular.family import tabular_space
 
         widest = WIDEST_EMBEDDING if self.widest is None else self.widest
-        columns = replace(inputs, embedding=self.embedding, widest=widest)
+        # What columns are called and hold is nothing that these networks differ in.
+        told = {"names": (), "thresholds": None}
+        columns = replace(inputs, embedding=self.embedding, widest=widest, **told)
         family = tabular_space(columns, outputs, self.layers, self.widths)
         return family if self.widest is not None else narrowed(family, limits)
 
