@@ -80,8 +80,8 @@ class Tabular(SpaceSpec):
 
         widest = WIDEST_EMBEDDING if self.widest is None else self.widest
         # What columns are called and hold is nothing that these networks differ in.
-        told = {"names": (), "thresholds": None}
-        columns = replace(inputs, embedding=self.embedding, widest=widest, **told)
+        inputs = replace(inputs, names=(), thresholds=None)
+        columns = replace(inputs, embedding=self.embedding, widest=widest)
         family = tabular_space(columns, outputs, self.layers, self.widths)
         return family if self.widest is not None else narrowed(family, limits)
 
