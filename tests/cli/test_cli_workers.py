@@ -129,11 +129,30 @@ def test_an_interrupt_ends_all_ranks(rows: Path) -> None:
     assert gone(rank)
 
 
-def test_texts_have_one_worker(meritnas: Command) -> None:
+WORDS = (
+    *("--space", "recurrent", "--width", "8", "--nodes", "2", "--workers", "2", "--quiet"),
+    *("--epochs", "2", "--retrain-epochs", "1", "--candidates", "2", "--finalists", "1"),
+    *("--no-plain", "--window", "5", "--batch-size", "4"),
+)
+
+
+def test_what_networks_remember_of_a_text_is_the_same_on_one_process_and_on_two(
+    meritnas: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("book.txt").write_text("a b c d e a c f g h " * 60)
+    for cores in (1, 2):
+        monkeypatch.setattr(local_ranks, "cores", lambda cores=cores: cores)
+        outcome = meritnas("search", "book.txt", *WORDS, "--out", f"on-{cores}")
+        assert outcome.code == 0, outcome.err
+    assert_same_run(Path("on-1"), Path("on-2"))
+
+
+def test_a_text_has_no_more_workers_than_windows(meritnas: Command) -> None:
     Path("book.txt").write_text("a b c d e f g " * 400)
-    outcome = meritnas("search", "book.txt", "--space", "recurrent", "--workers", "2")
+    outcome = meritnas("search", "book.txt", "--space", "recurrent", "--workers", "500")
     assert outcome.code == 2
-    assert "workers must be 1 for a text" in outcome.err
+    assert "workers must be at most" in outcome.err
+    assert "give fewer workers" in outcome.err
     assert not Path("runs").exists()
 
 

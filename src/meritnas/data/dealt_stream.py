@@ -12,6 +12,7 @@ import torch
 from meritnas.data import stream
 from meritnas.data.bundle import Part, joined_parts
 from meritnas.data.rows import Rows
+from meritnas.data.shared_text import SharedText
 from meritnas.data.stream import (
     Batch,
     BatchStream,
@@ -26,12 +27,15 @@ from meritnas.settings.augment import Augment
 
 def make_shared_stream(
     rows: Rows, batch_size: int, seed: int, augment: Augment | None, workers: int
-) -> BatchStream | ContinuingStream | DealtStream:
+) -> BatchStream | ContinuingStream | DealtStream | SharedText:
     """Returns batches to train on for so many workers.
 
     Rows in memory, and those that one window holds, are there for everybody: all workers draw from
-    one order. Only images, which are in memory, are changed by `augment`.
+    one order. Of a text each goes on with a stretch of its own. Only images, which are in memory,
+    are changed by `augment`.
     """
+    if workers > 1 and rows.columns is not None:
+        return SharedText(rows.sample, workers)
     one_window = len(rows.groups) == 1 or len(rows) <= stream.WINDOW
     if workers == 1 or one_window or len(rows) < workers * batch_size:
         return make_stream(rows, batch_size, seed, augment)

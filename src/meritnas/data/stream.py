@@ -272,9 +272,11 @@ class ContinuingStream:
 
     Args:
         part: Pieces that continue each other.
+        first: The window that it begins with.
+        end: The window that it ends before; None for the end of the text.
     """
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Part, first: int = 0, end: int | None = None) -> None:
         if not part.columns or len(part) < part.columns:
             raise DataError(
                 f"a part of {len(part)} pieces in {part.columns} columns does not continue itself; "
@@ -282,27 +284,30 @@ class ContinuingStream:
             )
         self._part = part
         self._columns = part.columns
+        self._first = first
+        self._end = len(part) // part.columns if end is None else end
         self._step = 0
         self._carry = Carry()
 
     @property
     def steps_per_epoch(self) -> int:
-        """Number of windows from the text's beginning to its end."""
-        return len(self._part) // self._columns
+        """Number of windows from where it begins to where it ends."""
+        return self._end - self._first
 
     def next(self) -> Batch:
         """Returns the next window of all columns."""
         if self._step == self.steps_per_epoch:
             self._step = 0
         self._carry = Carry(self._carry.after if self._step else None)
-        first = self._step * self._columns
+        first = (self._first + self._step) * self._columns
         self._step += 1
         some = self._part.slice(first, first + self._columns)
         return Batch(some.inputs, some.target, some.weights, self._carry)
 
     def of_workers(self, workers: int) -> list[Batch]:
-        """Returns the next windows, one for each worker; only one alone can go on with a text."""
-        return [self.next() for _ in range(workers)]
+        """Returns the next window for the only worker; several have a `SharedText`."""
+        assert workers == 1
+        return [self.next()]
 
     def state_dict(self) -> dict[str, Any]:
         """Returns where the stream stands and what is carried on."""

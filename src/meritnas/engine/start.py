@@ -64,7 +64,7 @@ def make_search(
     recipe = settings.recipe
     supernet = make_supernet(settings, ground.searched)
     if settings.workers > 1:
-        _check_shared(bundle, module_of(supernet))
+        _check_shared(module_of(supernet))
     train = make_shared_stream(
         bundle.train, recipe.batch_size, settings.seed, recipe.augment, settings.workers
     )
@@ -131,13 +131,8 @@ def strategy_and_plan(
     return strategy, plan
 
 
-def _check_shared(bundle: Bundle[Any], supernet: nn.Module) -> None:
-    """Complain about data and networks whose weight steps cannot be shared out."""
-    if bundle.train.columns is not None:
-        raise UsageError(
-            "workers must be 1 for a text: what a network remembers of one batch goes on in the "
-            "next, so no two can be trained on at the same time"
-        )
+def _check_shared(supernet: nn.Module) -> None:
+    """Complain about networks whose weight steps cannot be shared out."""
     for name, module in supernet.named_modules():
         if getattr(module, "running_mean", None) is not None:
             raise UsageError(

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from meritnas.data.stream import BatchToRead
+from meritnas.data.stream import Batch, BatchToRead, Carry
 from meritnas.supernet.gates import Gates
 from meritnas.supernet.probe import Probe
-from meritnas.supernet.supernet import Supernet, leading_block
+from meritnas.supernet.supernet import Recurrent, Supernet, leading_block
 from meritnas.training.block_optimizer import BlockOptimizer, Extents
 
 Drawn = tuple[Gates, BatchToRead]
@@ -65,9 +65,15 @@ def mean_gradients(
 
     def work(v: int) -> Tensor:
         found = path_gradients(probe, supernet, optimizer, drawn[v])
-        return _flat(found)
+        carry = _carry(drawn[v])
+        after = None if carry is None else carry.after
+        return torch.cat([_flat(found), *([] if after is None else [after.reshape(-1)])])
 
-    shares = probe.workers.each(work, [_flat_length(own) for own in blocks])
+    states = [_remembered(supernet, one) for one in drawn]
+    lengths = [_flat_length(own) + state for own, state in zip(blocks, states, strict=True)]
+    shares = probe.workers.each(work, lengths)
+    for one, share, state in zip(drawn, shares, states, strict=True):
+        _carry_on(one, share[len(share) - state :])
     probe.passes = passes + len(drawn)  # whoever made them
     losses: list[Tensor] = []
     grads: dict[str, list[Tensor]] = {}
@@ -81,6 +87,27 @@ def mean_gradients(
     return WeightGradients(
         torch.stack(losses).mean(), leaves, [mean for mean, _ in means.values()], used
     )
+
+
+def _carry(one: Drawn) -> Carry | None:
+    """Where the batch of a worker continues another one, what is carried on."""
+    batch = one[1]  # one that is read where it is computed continues none
+    return batch.carry if isinstance(batch, Batch) else None
+
+
+def _remembered(supernet: Supernet, one: Drawn) -> int:
+    """How many numbers a worker's network remembers of its batch."""
+    if _carry(one) is None:
+        return 0
+    assert isinstance(supernet, Recurrent)
+    return len(one[1]) * supernet.remembered
+
+
+def _carry_on(one: Drawn, numbers: Tensor) -> None:
+    """Every rank has what all networks remember: any may go on with any stretch of a text."""
+    carry = _carry(one)
+    if carry is not None:
+        carry.after = numbers.view(len(one[1]), -1).clone()
 
 
 def _flat(found: WeightGradients) -> Tensor:
@@ -99,7 +126,7 @@ def _grads_in(share: Tensor, blocks: Extents) -> Iterator[tuple[str, Tensor]]:
     """The gradients of the blocks that took part, from what `_flat` made."""
     took_part = share[1 : 1 + len(blocks)].tolist()
     sizes = [math.prod(extents) for extents in blocks.values()]
-    numbers = share[1 + len(blocks) :].split(sizes)
+    numbers = share[1 + len(blocks) : _flat_length(blocks)].split(sizes)
     for (name, extents), took, grad in zip(blocks.items(), took_part, numbers, strict=True):
         if took:
             yield name, grad.view(extents)

@@ -59,6 +59,11 @@ class Supernet(Protocol):
 class Recurrent(Protocol):
     """A supernet that reads words in order and remembers."""
 
+    @property
+    def remembered(self) -> int:
+        """How many numbers it remembers of each row."""
+        ...
+
     def advance(
         self,
         inputs: Tensor,

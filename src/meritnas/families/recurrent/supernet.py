@@ -78,7 +78,7 @@ class RecurrentSupernet(nn.Module):
         held = dict(self.named_parameters()) if weights is None else weights
         update, edges = self._split(gates)
         if state is None:
-            state = held["output.bias"].new_zeros(len(inputs), sum(self._widths))
+            state = held["output.bias"].new_zeros(len(inputs), self.remembered)
         states = state.split(self._widths, dim=1)
         after = [torch.zeros_like(before) for before in states]
         outputs: Tensor | None = None
@@ -96,6 +96,11 @@ class RecurrentSupernet(nn.Module):
     def _split(self, gates: Gates) -> tuple[Gate, Gates]:
         """The gate of updates, and those of edges."""
         return (gates[0], gates[1:]) if self._chosen else (Gate((0,)), gates)
+
+    @property
+    def remembered(self) -> int:
+        """How many numbers the states of all updates have together."""
+        return sum(self._widths)
 
     @property
     def _widths(self) -> list[int]:
