@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 from meritnas.training.metrics import main_metric, score
@@ -29,7 +30,7 @@ SPACES = ("tabular", "rich-tabular")
 def measure(ground: Ground, space: str, rows: str) -> dict[str, Any]:
     """Scores of what a search in a space finds."""
     with limited_threads(ground.threads):
-        found = by_meritnas(ground, space, rows)
+        found = by_meritnas(replace(ground, space=space), rows)
     return {
         "params": found.params,
         **score(ground.task, found.outputs, ground.task.encode(ground.rows(rows)[1])),

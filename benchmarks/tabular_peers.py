@@ -3,19 +3,24 @@
 For every seed, which decides the train, validation and test rows, each of these has `--minutes` of
 wall-clock time and at most MAXPARAMS parameters:
 
-- `meritnas`: `NASClassifier` or `NASRegressor` as a user calls it.
-- `optuna`: Optuna's TPE over the same space (a whole number for each width, so that it knows their
-  order), every network trained alone by the recipe and for the epochs that MeritNAS trains its
-  choice with by default. Dropout and the scaling of numbers, which MeritNAS leaves to the
-  validation rows, are two more things to decide. Networks above the limit are pruned before
+- `meritnas`: `NASClassifier` or `NASRegressor` as a user calls it, in the space `--space`.
+- `optuna`: Optuna's TPE over the same space (a whole number for each decision, so that it knows the
+  order of widths), every network trained alone by the recipe and for the epochs that MeritNAS
+  trains its choice with by default. Dropout and the scaling of numbers, which MeritNAS leaves to
+  the validation rows, are two more things to decide. Networks above the limit are pruned before
   training; TPE is told by how much they are above.
 - `mlp`: scikit-learn's MLP on one-hot and standardised features under random search: 1 to 3 layers
   of the same widths drawn from those below the limit, alpha and learning rate log-uniform; after
   each epoch the validation rows decide whether it is the best so far.
+- `plain`: the largest network of equal widths, by the same recipe, with one seed after another.
 
-The last two keep what has the smallest validation loss; a training that the end of the time cuts
-off counts with its epochs so far (`mlp`) or not at all (`optuna`, unless it is the first). The
-clock includes encoding the table, not reading it, nor imports, nor scoring the test rows.
+All but the first keep what has the smallest validation loss; a training that the end of the time
+cuts off counts with its epochs so far (`mlp`) or not at all (`optuna` and `plain`, unless it is the
+first). The clock includes encoding the table, not reading it, nor imports, nor scoring the test
+rows. On a machine that does other things as well, `--processor-time` counts time of the processor.
+
+- `small-realmlp`: pytabkit's RealMLP with three layers as wide as the limit allows, for
+  `--realmlp-epochs`, however long they take. It has no row where none fits.
 
 For reference, without a limit: `hgb`, scikit-learn's gradient boosted trees, a few configurations,
 the best number of trees by the validation rows; `realmlp`, pytabkit's RealMLP with its defaults but
@@ -63,6 +68,7 @@ from meritnas.data.tables.bundle import encode_table, outline_table
 from meritnas.data.tables.source import Source, load_source
 from meritnas.data.task import Task
 from meritnas.errors import DivergedError
+from meritnas.families.catalogue import space_spec
 from meritnas.families.tabular.spec import Tabular
 from meritnas.families.widths import PAPER_WIDTHS
 from meritnas.settings.recipe import (
@@ -117,6 +123,7 @@ class Ground:
     threads: int
     realmlp_epochs: int
     trees: int
+    space: str = "tabular"
 
     @cached_property
     def outline(self) -> Outline:
@@ -150,7 +157,7 @@ class Found:
     config: str
 
 
-def by_meritnas(ground: Ground, space: str = "tabular", scored: str = "test") -> Found:
+def by_meritnas(ground: Ground, scored: str = "test") -> Found:
     train, valid = ground.rows("train"), ground.rows("valid")
     regression = ground.task.kind == "regression"
     clock = Clock(ground.seconds)
@@ -160,7 +167,7 @@ def by_meritnas(ground: Ground, space: str = "tabular", scored: str = "test") ->
         random_state=ground.seed,
         verbose=0,
         test_fraction=0.0,
-        space=space,
+        space=ground.space,
     ).fit(*train, eval_set=valid)
     seconds = clock.spent
     columns = ground.rows(scored)[0]
@@ -193,7 +200,7 @@ def by_optuna(ground: Ground) -> Found | None:
     if bundle.encoder.numbers:
         bundles["quantile"] = ground.bundle("quantile")
     limits = {"params": ground.limit}
-    family = Tabular().build(bundle.encoder.inputs, bundle.task.outputs, limits)
+    family = space_spec(ground.space).build(bundle.encoder.inputs, bundle.task.outputs, limits)
     family.feasible(max_params=ground.limit)  # complains where asking would never end
     recipe, epochs = default_training(bundle)
     best: tuple[float, str, nn.Module, Tensor] | None = None
@@ -231,6 +238,31 @@ def by_optuna(ground: Ground) -> Found | None:
     params = sum(weights.numel() for weights in best[2].parameters())
     outputs = outputs_of(*best[2:])
     return Found(outputs, params, seconds, trained, f"{best[1]}, {asked} asked")
+
+
+def by_plain(ground: Ground) -> Found | None:
+    clock = Clock(ground.seconds)
+    bundle = ground.bundle()
+    limits = {"params": ground.limit}
+    family = Tabular().build(bundle.encoder.inputs, bundle.task.outputs, limits)
+    recipe, epochs = default_training(bundle)
+    best: tuple[float, nn.Module] | None = None
+    trained = 0
+    for architecture in family.plain(limits):
+        while not clock.is_over:
+            seed = ground.seed * 1000 + trained
+            module = family.child(architecture, seed)
+            loss = train_until(clock, module, bundle, recipe, epochs, seed)
+            if loss is not None:
+                trained += 1
+            if best is None or (loss is not None and loss < best[0]):
+                best = (float("inf") if loss is None else loss, module)
+    seconds = clock.spent
+    if best is None:
+        return None
+    outputs = outputs_of(best[1], bundle.test.inputs)
+    params = sum(weights.numel() for weights in best[1].parameters())
+    return Found(outputs, params, seconds, trained, f"{architecture}")
 
 
 def train_until(
@@ -321,20 +353,36 @@ def by_hgb(ground: Ground) -> Found | None:
 
 
 def by_realmlp(ground: Ground) -> Found | None:
-    from pytabkit import RealMLP_TD_Classifier, RealMLP_TD_Regressor
-
-    for name in list(logging.root.manager.loggerDict):
-        if "lightning" in name:
-            logging.getLogger(name).setLevel(logging.ERROR)
-    warnings.filterwarnings("ignore", module="pytorch_lightning|pytabkit")
     clock = Clock(ground.seconds)
     bundle = ground.bundle()
+    return _realmlp(ground, bundle, clock)
+
+
+def by_small_realmlp(ground: Ground) -> Found | None:
+    """Widths are tried on few rows for an epoch: pytabkit makes a network when it is fitted."""
+    clock = Clock(ground.seconds)
+    bundle = ground.bundle()
+    fitting = [width for width in PAPER_WIDTHS if _realmlp_params(bundle, width) <= ground.limit]
+    if not fitting:
+        return None
+    return _realmlp(ground, bundle, clock, hidden_sizes=[max(fitting)] * 3)
+
+
+def _realmlp_params(bundle: Bundle, width: int) -> int:
+    model = _realmlp_model(bundle.task, n_epochs=1, hidden_sizes=[width] * 3)
+    few = bundle.train.sample.slice(0, 64)
+    model.fit(typed_frame(bundle, few), plain_target(bundle.task, few))
+    return _weights_of(model)
+
+
+def _realmlp(ground: Ground, bundle: Bundle, clock: Clock, **sizes: Any) -> Found:
     task = bundle.task
-    model = (RealMLP_TD_Regressor if task.kind == "regression" else RealMLP_TD_Classifier)(
-        device="cpu",
+    model = _realmlp_model(
+        task,
         random_state=ground.seed,
         n_epochs=ground.realmlp_epochs,
         n_threads=ground.threads,
+        **sizes,
     )
     model.fit(
         typed_frame(bundle, bundle.train.sample),
@@ -344,9 +392,23 @@ def by_realmlp(ground: Ground) -> Found | None:
     )
     seconds = clock.spent
     answers = plain_answers(model, typed_frame(bundle, bundle.test))
-    params = sum(weights.numel() for weights in model.alg_interface_.model.parameters())
-    text = f"{ground.realmlp_epochs} epochs"
-    return Found(from_plain(task, answers, model), params, seconds, 1, text)
+    text = f"{ground.realmlp_epochs} epochs {sizes.get('hidden_sizes', '')}".strip()
+    return Found(from_plain(task, answers, model), _weights_of(model), seconds, 1, text)
+
+
+def _realmlp_model(task: Task, **settings: Any) -> Any:
+    from pytabkit import RealMLP_TD_Classifier, RealMLP_TD_Regressor
+
+    for name in list(logging.root.manager.loggerDict):
+        if "lightning" in name:
+            logging.getLogger(name).setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="pytorch_lightning|pytabkit")
+    kind = RealMLP_TD_Regressor if task.kind == "regression" else RealMLP_TD_Classifier
+    return kind(device="cpu", **settings)
+
+
+def _weights_of(model: Any) -> int:
+    return sum(weights.numel() for weights in model.alg_interface_.model.parameters())
 
 
 @dataclass(frozen=True)
@@ -362,6 +424,8 @@ METHODS = {
     "meritnas": Method(by_meritnas, True),
     "optuna": Method(by_optuna, True, "optuna"),
     "mlp": Method(by_mlp, True),
+    "plain": Method(by_plain, True),
+    "small-realmlp": Method(by_small_realmlp, True, "pytabkit"),
     "hgb": Method(by_hgb, False),
     "realmlp": Method(by_realmlp, False, "pytabkit"),
 }
@@ -540,6 +604,7 @@ def run(ground: Ground, names: list[str], ledger: Ledger) -> None:
             "limited": METHODS[name].limited,
             "limit": ground.limit,
             "minutes": ground.seconds / 60.0,
+            "space": ground.space,
         }
         where = f"{ground.source.name} seed {ground.seed} {name}"
         if ledger.of(**keys):
@@ -636,12 +701,16 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=1.0, help="for each limited method")
     parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--space", default="tabular", help="of `meritnas` and `optuna`")
+    parser.add_argument("--processor-time", action="store_true", help="not that of the clock")
     parser.add_argument("--references", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--realmlp-epochs", type=int, default=32)
     parser.add_argument("--continue", action="store_true", dest="keep", help="skip rows in --json")
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     trees = 400
+    if args.processor_time:
+        time.perf_counter = time.process_time  # which all of the package goes by
     if args.quick:
         args.seeds, args.minutes, args.realmlp_epochs, trees = 1, 0.02, 2, 20
     tables = [parse_data(text) for text in args.data]
@@ -650,11 +719,14 @@ def main() -> int:
     for source, limit in tables:
         for seed in range(args.seeds):
             seconds = 60.0 * args.minutes
-            ground = Ground(source, limit, seed, seconds, args.threads, args.realmlp_epochs, trees)
+            references = args.realmlp_epochs, trees
+            ground = Ground(source, limit, seed, seconds, args.threads, *references, args.space)
             run(ground, names, ledger)
         rows = [
             row
-            for row in ledger.of(data=source.name, limit=limit, minutes=ground.seconds / 60.0)
+            for row in ledger.of(
+                data=source.name, limit=limit, minutes=ground.seconds / 60.0, space=args.space
+            )
             if row["seed"] < args.seeds
         ]
         show(
