@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ from meritnas.run.begin import begin, check_family, given_architecture
 from meritnas.run.choice import Listener
 from meritnas.run.job import Job
 from meritnas.settings.checks import check_arguments
-from meritnas.settings.limits import Limits
+from meritnas.settings.limits import Limits, MoreLimits
 from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.spec import SpaceSpec, StrategySpec
 from meritnas.settings.training import Retraining, Training
@@ -59,8 +59,6 @@ def search(
     max_flops: int | None = None,
     max_size_kb: float | None = None,
     max_latency_ms: float | None = None,
-    max_peak_kb: float | None = None,
-    size_of: Literal["float32", "int8"] = "float32",
     space: Space | None = None,
     strategy: str | StrategySpec | None = None,
     preset: Literal["quick", "paper"] | None = None,
@@ -75,7 +73,7 @@ def search(
     out: str | Path | None = None,
     run: RunOptions | None = None,
     listen: Listener = nobody,
-    **paper: int | None,
+    **more: Unpack[MoreLimits],
 ) -> SearchResult:
     """Find a network for your data that keeps the limits, and train it.
 
@@ -93,10 +91,6 @@ def search(
         max_size_kb: the most kilobytes (of 1,000 bytes) its file of weights may have.
         max_latency_ms: the most milliseconds a row may take here, as the sum over parts that
             are timed before the search.
-        max_peak_kb: the most kilobytes of activations that one row, image or word may take at
-            any moment, executed in order.
-        size_of: the file that `max_size_kb` is about: "float32", its weights as they are, or
-            "int8", the file of 8-bit weights that `export` writes with `quantize="int8"`.
         space: one of `meritnas list spaces`, a spec with its options such as `Darts(cells=8)`, a
             `tabular_space(...)` and the like whose inputs and outputs fit the data, or what makes
             networks of your own: a function `build(pick, inputs, outputs)`, or a torch module with
@@ -117,14 +111,17 @@ def search(
         out: the run's folder; None for a new one under `runs`.
         run: device and threads, and who does trainings that do not depend on each other.
         listen: called with every event.
-        paper: `max_params_paper`, the most parameters as the space's paper counts: without
-            embeddings (tables), with dead operations (the space "nasbench201"); and
-            `max_flops_paper`, the most multiply-adds as it counts: with dead operations (the
-            space "nasbench201").
+        more: `max_peak_kb`, the most kilobytes of activations that one row, image or word may
+            take at any moment, executed in order. `size_of`, the file that `max_size_kb` is
+            about: "float32", its weights as they are, or "int8", the file of 8-bit weights that
+            `export` writes with `quantize="int8"`. `max_params_paper`, the most parameters as the
+            space's paper counts: without embeddings (tables), with dead operations (the space
+            "nasbench201"); and `max_flops_paper`, the most multiply-adds as it counts: with dead
+            operations (the space "nasbench201").
     """
     begun = time.perf_counter()
     check_arguments(search, target=target, listen=listen)
-    for name in paper.keys() - {"max_params_paper", "max_flops_paper"}:
+    for name in more.keys() - MoreLimits.__optional_keys__:
         raise TypeError(f"search() got an unexpected keyword argument '{name}'")
     request = Request(
         space=asked_space(space),
@@ -135,15 +132,7 @@ def search(
         pareto=pareto,
         seed=seed,
         workers=workers,
-        limits=Limits(
-            max_params,
-            max_flops,
-            max_size_kb,
-            max_latency_ms,
-            max_peak_kb=max_peak_kb,
-            size_of=size_of,
-            **paper,
-        ),
+        limits=Limits(max_params, max_flops, max_size_kb, max_latency_ms, **more),
         reading=reading,
         training=Training() if training is None else training,
         retraining=Retraining() if retraining is None else retraining,

@@ -15,7 +15,7 @@ from meritnas.data.kinds import KINDS
 from meritnas.families.catalogue import space_specs
 from meritnas.families.recurrent.spec import Recurrent
 from meritnas.settings.fields import Setting, settings_of
-from meritnas.settings.limits import Limits
+from meritnas.settings.limits import Limits, MoreLimits
 from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.training import Retraining, Training
 from meritnas.strategy.catalogue import strategy_specs
@@ -124,5 +124,6 @@ def test_defaults_are_those_of_the_settings() -> None:
 
 def test_the_command_line_has_every_setting_of_the_library() -> None:
     library = set(inspect.signature(api.search).parameters) - {"listen"}
-    classes = {"reading", "training", "retraining", "run", "paper"}
+    library |= set(MoreLimits.__optional_keys__)
+    classes = {"reading", "training", "retraining", "run", "more"}
     assert library - classes <= set(options())

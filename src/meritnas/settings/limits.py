@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from meritnas.errors import UsageError
 from meritnas.settings.checks import check_fields
@@ -28,6 +28,15 @@ _MOST = 10**300
 
 _INT8_SIZE = "size-int8"
 """The cost that `max_size_kb` limits where it is about the file in int8."""
+
+
+class MoreLimits(TypedDict, total=False):
+    """The fields of `Limits` that a search in Python takes beside the four usual ones."""
+
+    max_peak_kb: float | None
+    size_of: Literal["float32", "int8"]
+    max_params_paper: int | None
+    max_flops_paper: int | None
 
 
 @dataclass(frozen=True)
