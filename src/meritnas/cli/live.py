@@ -69,7 +69,9 @@ class LivePage:
                 self._made = (time.monotonic(), text)
             return text
 
-    def _wanted(self) -> str:
+    def _wanted(self, path: str) -> str | None:
+        if path != "/":
+            return None
         self._asked = time.monotonic()
         return self.page()
 

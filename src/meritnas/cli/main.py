@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from meritnas.cli.chosen import Chosen, find_chosen, words_to_complete
+from meritnas.cli.commands.board import board
 from meritnas.cli.commands.columns import make_columns
 from meritnas.cli.commands.compare import make_compare
 from meritnas.cli.commands.explain import explain
@@ -112,6 +113,7 @@ def make_app(chosen: Chosen | None = None, begun: float | None = None) -> typer.
     app.command()(make_verify())
     app.command()(serve)
     app.command()(report)
+    app.command()(board)
     app.command()(show)
     app.command()(make_latency(named, owned))
     app.add_typer(make_list(), name="list")

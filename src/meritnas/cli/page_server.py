@@ -1,4 +1,4 @@
-"""A web server with one page, for this machine alone, that no client can disturb."""
+"""A web server with a few pages, for this machine alone, that no client can disturb."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ _PAUSE = 0.1
 
 
 class PageServer(ThreadingTCPServer):
-    """Answers for the one page there is; it says nothing, whatever clients send.
+    """Answers for the pages there are; it says nothing, whatever clients send.
 
     Args:
         port: 0 for a free one.
-        page: makes the page; called in the thread of each client.
+        page: makes the page of a path, which begins with a slash; None where there is none. Called
+            in the thread of each client.
         delivered: told of each page that a client got, in the same thread.
     """
 
@@ -38,7 +39,7 @@ class PageServer(ThreadingTCPServer):
     request_queue_size = 128  # that wait to be taken or sent away, which takes no files
 
     def __init__(
-        self, port: int, page: Callable[[], str], delivered: Callable[[str], None]
+        self, port: int, page: Callable[[str], str | None], delivered: Callable[[str], None]
     ) -> None:
         self.page = page
         self.delivered = delivered
@@ -78,7 +79,7 @@ class PageServer(ThreadingTCPServer):
 
 
 class _Client(BaseHTTPRequestHandler):
-    """One client: it asks for the page, or for nothing there is."""
+    """One client: it asks for a page, or for nothing there is."""
 
     server: PageServer
     timeout = PATIENCE  # for each answer as a whole
@@ -94,10 +95,9 @@ class _Client(BaseHTTPRequestHandler):
         host = self.headers.get("Host", "").rpartition(":")[0]
         if host not in (HOST, "localhost"):  # a page from elsewhere must not read it
             self.send_error(HTTPStatus.FORBIDDEN)
-        elif self.path != "/":
+        elif (page := self.server.page(self.path)) is None:
             self.send_error(HTTPStatus.NOT_FOUND)
         else:
-            page = self.server.page()
             body = page.encode("utf-8", "backslashreplace")
             self.send_response(HTTPStatus.OK)
             self.send_header("Content-Type", "text/html; charset=utf-8")

@@ -14,6 +14,7 @@ from meritnas.report.charts.svg import (
     COLOURS,
     LETTER,
     Picture,
+    group,
     line,
     svg,
     text,
@@ -93,6 +94,7 @@ def line_chart(
     y_label: str = "",
     log_x: bool = False,
     size: tuple[float, float] = _SIZE,
+    groups: Sequence[str] = (),
 ) -> Picture:
     """Lines over a common axis; points that are no finite numbers are left out.
 
@@ -104,6 +106,8 @@ def line_chart(
         y_label: what the axis beside it has, where a caption does not say it.
         log_x: whether the axis below is logarithmic; then every x is above 0.
         size: width and height.
+        groups: for each line the class of an element around it, by which a page can hide it; then
+            nothing is written beside points, and names only appear above them.
 
     Returns:
         The picture; an empty text without any point.
@@ -116,9 +120,10 @@ def line_chart(
     parts = _axes(x, y, x_label, whole=all(a.is_integer() for s in shown for a, _ in s.points))
     if y_label:
         parts.append(text(2, 14, y_label, "label", "start"))
-    for each in shown:
-        parts += _line(each, x, y)
-    parts += _names(shown, x, y)
+    for number, each in enumerate(shown):
+        drawn = _line(each, x, y)
+        parts += [group(groups[number], drawn)] if groups else drawn
+    parts += [] if groups else _names(shown, x, y)
     return svg(title, *size, parts, "chart plot")
 
 

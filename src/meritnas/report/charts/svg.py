@@ -87,6 +87,11 @@ def rect(x: float, y: float, width: float, height: float, kind: str, title: str 
     )
 
 
+def group(kind: str, parts: Sequence[str]) -> str:
+    """Elements that have a class together."""
+    return f'<g class="{kind}">{"".join(parts)}</g>'
+
+
 def ticks(low: float, high: float, about: int = 4) -> list[float]:
     """Round numbers from low to high, about so many."""
     if not high > low:
