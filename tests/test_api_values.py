@@ -14,6 +14,7 @@ from meritnas import (
     MeritNASError,
     NASClassifier,
     NASFusionClassifier,
+    NASFusionRegressor,
     NASRegressor,
     Retraining,
     Tabnas,
@@ -143,7 +144,9 @@ def test_wrong_arguments_about_a_run_are_told_by_their_rules(
             call()
 
 
-@pytest.mark.parametrize("estimator", [NASClassifier, NASRegressor, NASFusionClassifier])
+@pytest.mark.parametrize(
+    "estimator", [NASClassifier, NASRegressor, NASFusionClassifier, NASFusionRegressor]
+)
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -167,8 +170,8 @@ def test_a_wrong_parameter_of_an_estimator_is_told_when_it_is_fitted(
     estimator: Any, given: dict[str, Any], words: str, frame: pd.DataFrame
 ) -> None:
     X: Any = frame[["a", "b"]]
-    y: Any = frame["a"] if estimator is NASRegressor else frame["y"]
-    if estimator is NASFusionClassifier:
+    y: Any = frame["a"] if estimator in (NASRegressor, NASFusionRegressor) else frame["y"]
+    if estimator in (NASFusionClassifier, NASFusionRegressor):
         X = {"left": frame[["a"]].to_numpy(), "right": frame[["b"]].to_numpy()}
     made = estimator(**given)
     with pytest.raises(UsageError, match=words):

@@ -227,14 +227,14 @@ def test_children_import_only_torch() -> None:
     assert not [name for name in seen if not name.startswith("meritnas.families.")]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "pictured"])
 def test_programs_that_leave_need_numpy_and_torch_only(kind: str) -> None:
     """Whatever they name of ours leaves with them; pictures are read by Pillow."""
     program = importlib.import_module("meritnas.exporting.program_export")
     command = {"texts": program.WRITES}.get(kind, program.ANSWERS)
     needed = imported("predict", ast.parse(program.program_source(kind, command)))
     outside = {name.partition(".")[0] for name in needed} - set(sys.stdlib_module_names)
-    assert outside <= {"numpy", "torch"} | ({"PIL"} if kind == "images" else set())
+    assert outside <= {"numpy", "torch"} | ({"PIL"} if kind in ("images", "pictured") else set())
 
 
 HEAVY = "{'torch', 'numpy', 'pandas'}"

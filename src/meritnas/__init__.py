@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # for type checkers and editors; all else finds names as `__g
     from meritnas.errors import StoreError as StoreError
     from meritnas.errors import UsageError as UsageError
     from meritnas.estimators.fusion import NASFusionClassifier as NASFusionClassifier
+    from meritnas.estimators.fusion import NASFusionRegressor as NASFusionRegressor
     from meritnas.estimators.tables import NASClassifier as NASClassifier
     from meritnas.estimators.tables import NASRegressor as NASRegressor
     from meritnas.explanation.modalities import ModalityExplanation as ModalityExplanation
@@ -150,7 +151,7 @@ _MODULES = {
         "StoreError",
         "UsageError",
     ),
-    "meritnas.estimators.fusion": ("NASFusionClassifier",),
+    "meritnas.estimators.fusion": ("NASFusionClassifier", "NASFusionRegressor"),
     "meritnas.estimators.tables": ("NASClassifier", "NASRegressor"),
     "meritnas.explanation.modalities": ("ModalityExplanation",),
     "meritnas.explanation.network": ("NetworkExplanation",),

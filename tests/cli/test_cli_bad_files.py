@@ -23,12 +23,8 @@ from meritnas.data.files.loaded import load_table
 from meritnas.data.images.encoder import ImageEncoder
 from meritnas.data.images.pictures import read_pictures
 from meritnas.data.images.source import load_images
-from meritnas.data.modalities.source import (
-    load_modalities,
-    load_target,
-    load_views,
-    read_samples,
-)
+from meritnas.data.modalities.new_samples import load_views, read_samples
+from meritnas.data.modalities.source import load_modalities, load_target
 from meritnas.data.texts.source import load_text
 from meritnas.errors import DataError
 
@@ -148,7 +144,7 @@ def test_new_images_are_read_or_refused(tmp_path: Path, name: str) -> None:
 def test_new_samples_are_read_or_refused(tmp_path: Path, name: str) -> None:
     path = MODALITIES[name].make(tmp_path)
     with suppress(DataError):
-        samples = read_samples(path, 3)
+        samples, _ = read_samples(path, 3)
         assert samples is not None
         load_views(samples, {"sound": (), "look": (), "n": ("n.a",)})
         load_target(samples, "y")

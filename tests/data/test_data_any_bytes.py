@@ -19,9 +19,9 @@ from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.files.loaded import load_table
 from meritnas.data.images.cifar_files import read_cifar_file
 from meritnas.data.images.idx_files import read_idx_images
-from meritnas.data.images.picture import read_picture
 from meritnas.data.images.source import load_images
 from meritnas.data.modalities.source import load_modalities
+from meritnas.data.pictures.picture import read_picture
 from meritnas.data.texts.source import load_text
 from meritnas.errors import DataError
 

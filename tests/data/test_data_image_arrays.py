@@ -9,8 +9,8 @@ from hypothesis.extra import numpy as hnp
 
 from meritnas.data.images.arrays import as_images
 from meritnas.data.images.labels import as_labels
-from meritnas.data.images.shape import with_channels, with_size
 from meritnas.data.images.source import is_image_data, load_images
+from meritnas.data.pictures.shape import with_channels, with_size
 from meritnas.errors import DataError
 
 PIXELS = hnp.arrays(np.uint8, st.tuples(*[st.integers(2, 6)] * 3, st.sampled_from([1, 3])))

@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from meritnas.data.images.folder import read_image_folder
-from meritnas.data.images.picture import picture_size, read_picture
 from meritnas.data.images.source import is_image_data, load_images
+from meritnas.data.pictures.picture import picture_size, read_picture
 from meritnas.errors import DataError, UsageError
 
 GREY = (10, 200)
@@ -197,9 +197,9 @@ def test_damaged_pictures_are_skipped_and_named_where_that_is_asked_for(tmp_path
     noise = np.random.default_rng(0).integers(0, 256, (40, 40)).astype(np.uint8)
     cut = save(folder / "dog" / "cut.png", noise)
     cut.write_bytes(cut.read_bytes()[:-30])
-    with pytest.raises(DataError, match="--skip-bad-files leaves out all that are damaged"):
+    with pytest.raises(DataError, match="--skip-bad-rows leaves out all that are damaged"):
         load_images(folder)
-    rest = load_images(folder, skip_bad_files=True)
+    rest = load_images(folder, skip_bad_rows=True)
     assert rest.fingerprint == whole.fingerprint
     assert "damaged pictures left out: cat/bad.png, dog/cut.png" in rest.notes
 

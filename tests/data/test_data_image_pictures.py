@@ -8,8 +8,8 @@ import pytest
 from PIL import EpsImagePlugin, Image
 
 from meritnas.data.images.encoder import ImageEncoder
-from meritnas.data.images.picture import read_picture
 from meritnas.data.images.pictures import read_pictures
+from meritnas.data.pictures.picture import read_picture
 from meritnas.errors import DataError
 
 COLOUR = ImageEncoder(3, 6, 8, (0.5,) * 3, (0.2,) * 3)

@@ -12,7 +12,8 @@ import torch
 
 from meritnas.data.modalities.bundle import encode_modalities, outline_modalities
 from meritnas.data.modalities.encoder import ModalityEncoder
-from meritnas.data.modalities.source import load_modalities, load_views
+from meritnas.data.modalities.new_samples import load_views
+from meritnas.data.modalities.source import load_modalities
 from meritnas.errors import DataError, UsageError
 
 N = 60

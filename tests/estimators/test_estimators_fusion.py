@@ -2,14 +2,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from PIL import Image
+from sklearn.base import clone, is_regressor
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
-from meritnas import DataError, NASFusionClassifier, UsageError
+from meritnas import DataError, NASFusionClassifier, NASFusionRegressor, UsageError
 from meritnas.data.modalities.reading import ModalityReading
 from meritnas.estimators import base
 from meritnas.families.fusion.spec import Fusion
@@ -148,6 +153,80 @@ def test_what_is_asked_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.space.operations == "normal"
     with pytest.raises(ValueError, match=r"no parameter 'strategy__rate' .* strategy__policy_rate"):
         NASFusionClassifier(**given).set_params(strategy__rate=0.02)
+
+
+def prices(rows: int = 80) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = {"one": rng.normal(size=(rows, 4)), "two": rng.normal(size=(rows, 2))}
+    return X, 5_000 + 300 * (X["one"][:, 0] + X["two"][:, 1])
+
+
+def test_a_number_from_several_modalities() -> None:
+    X, y = prices()
+    model = NASFusionRegressor(max_params=900, **TINY).fit(X, y)
+    assert is_regressor(model)
+    assert model.n_params_ <= 900
+    assert not hasattr(model, "predict_proba")
+    assert model.score(X, y) > 0.5
+    assert set(model.test_) >= {"r2"}
+    found = model.predict(X)
+    some = {name: array[5:6] for name, array in X.items()}
+    np.testing.assert_allclose(model.predict(some), found[5:6], rtol=1e-9)
+    again = clone(model).fit(X, pd.Series(y, index=np.arange(len(y))[::-1]))
+    np.testing.assert_array_equal(again.predict(X), found)
+
+
+def test_a_number_is_scaled_by_the_training_rows_of_the_estimators_own_split() -> None:
+    X, y = prices()
+    wide = NASFusionRegressor(**TINY, validation_fraction=0.5).fit(X, y)
+    narrow = NASFusionRegressor(**TINY, validation_fraction=0.1).fit(X, y)
+    assert wide._task.mean != narrow._task.mean
+
+
+def test_a_frame_with_paths_of_pictures_and_with_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=40)
+    pictures = (rng.integers(90, size=(40, 6, 6)) + 160 * y[:, None, None]).astype(np.uint8)
+    for row, picture in enumerate(pictures):
+        Image.fromarray(picture).save(f"{row}.png")
+    frame = pd.DataFrame({"photo": [f"{row}.png" for row in range(40)], "size": rng.random(40)})
+    model = NASFusionClassifier(**TINY).fit(frame, y)
+    assert model.encoder_.named_pictures == {"photo": (1, 6, 6)}
+    assert model.score(frame, y) > 0.8
+    inside = frame.assign(photo=pd.Series(list(pictures), dtype=object))
+    np.testing.assert_array_equal(model.predict_proba(inside), model.predict_proba(frame))
+    np.testing.assert_array_equal(clone(model).fit(inside, y).predict(inside), model.predict(frame))
+    Path("3.png").write_bytes(b"no picture")
+    with pytest.raises(DataError, match=r"row 4 \("):
+        clone(model).fit(frame, y)
+    skipping = NASFusionClassifier(**TINY, reading=ModalityReading(skip_bad_rows=True))
+    assert skipping.fit(frame, y).predict(frame).shape == (40,)
+
+
+def test_pipelines_and_cross_validation_of_a_frame() -> None:
+    X, y = prices()
+    frame = as_frame(X).assign(**{"two.1": X["two"][:, 1]})
+    model = NASFusionRegressor(**TINY, retraining=Retraining(finalists=1, epochs=5))
+    assert len(cross_val_score(model, frame, y, cv=2, error_score="raise")) == 2
+    piped = make_pipeline(FunctionTransformer(), model).fit(frame, y)
+    assert piped.predict(frame).shape == y.shape
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (["a", "b"] * 40, "could not convert string to float"),
+        ([np.nan, 1.0] * 40, "Input y contains NaN"),
+        (np.ones((80, 2)), "1d array"),
+        (np.ones(80), "the one value 1 in all rows"),
+    ],
+)
+def test_what_is_no_number_to_tell(y: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        NASFusionRegressor(**TINY).fit(prices()[0], y)
 
 
 def test_nested_parameters() -> None:

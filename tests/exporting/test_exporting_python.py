@@ -19,7 +19,7 @@ import meritnas
 from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.images.encoder import ImageEncoder
 from meritnas.data.modalities.encoder import ModalityEncoder
-from meritnas.data.modalities.source import load_views
+from meritnas.data.modalities.new_samples import load_views
 from meritnas.exporting.export import export
 from meritnas.families.family import seeded
 

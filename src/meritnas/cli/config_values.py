@@ -49,14 +49,17 @@ def values_of(
 
 
 def _section(section: str, given: Mapping[str, Any], settings: Iterable[Setting]) -> dict[str, Any]:
-    by_name = {setting.name: setting for setting in settings if not setting.hidden}
+    shown = [setting for setting in settings if not setting.hidden]
+    by_name = {setting.name: setting for setting in shown}
+    older = {setting.also.replace("-", "_"): setting for setting in shown if setting.also}
     found = {}
     for name, value in given.items():
         if name == "name" and section in _NAMED:
             continue
-        if name not in by_name:
+        setting = by_name.get(name) or older.get(name)
+        if setting is None:
             raise _unknown(name, f" in [{section}]", by_name)
-        found[name] = read_from_file(by_name[name], value)
+        found[setting.name] = read_from_file(setting, value)
     return found
 
 

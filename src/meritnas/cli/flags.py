@@ -69,8 +69,9 @@ def flag_parameters(owners: Iterable[Owner]) -> list[inspect.Parameter]:
 def _parameter(flag: str, found: list[tuple[Owner, Setting]]) -> inspect.Parameter:
     shown = [(owner, setting) for owner, setting in found if not owner.hidden] or found
     owner, setting = shown[0]
+    names = dict.fromkeys([flag, *(each.also for _, each in found if each.also)])
     option = typer.Option(
-        f"--{flag}/--no-{flag}" if _is_switch(setting) else f"--{flag}",
+        *(f"--{name}/--no-{name}" if _is_switch(setting) else f"--{name}" for name in names),
         help=help_text(setting.help, shown_default(setting)),
         show_default=False,
         metavar=_metavar(setting),

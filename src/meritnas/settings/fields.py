@@ -23,6 +23,7 @@ class Setting:
         default: what it is unless given; None where that is found out later.
         help: its line of the docstring.
         flag: its name on the command line, without dashes.
+        also: an older name there, which still works.
         usual: in words, what a default of None stands for.
         metavar: what its value is called in help; empty for the type's own name.
         hidden: whether it is no flag at all.
@@ -42,6 +43,7 @@ class Setting:
     optional: bool = False
     least: int | None = None
     most: int | None = None
+    also: str = ""
 
     @property
     def called(self) -> str:
@@ -58,6 +60,7 @@ class Setting:
 def shown(
     *,
     flag: str = "",
+    also: str = "",
     usual: str = "",
     metavar: str = "",
     hidden: bool = False,
@@ -66,7 +69,7 @@ def shown(
 ) -> Mapping[str, Any]:
     """Metadata of a field, for what its type and docstring do not say; see `Setting`."""
     told = {"flag": flag, "usual": usual, "metavar": metavar, "hidden": hidden}
-    return {**told, "least": least, "most": most}
+    return {**told, "least": least, "most": most, "also": also}
 
 
 def settings_of(owner: type | Callable[..., Any]) -> tuple[Setting, ...]:
@@ -115,6 +118,7 @@ def _setting(
         default is None or NoneType in get_args(hint),
         more.get("least"),
         more.get("most"),
+        more.get("also", ""),
     )
 
 

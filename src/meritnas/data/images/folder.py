@@ -13,8 +13,8 @@ import pandas as pd
 from meritnas.data.images.image_set import ImageSet
 from meritnas.data.images.labels import LABEL
 from meritnas.data.images.official_parts import official_part, official_test
-from meritnas.data.images.picture import PICTURE_ENDINGS, Size, is_picture, is_readable
-from meritnas.data.images.picture_stack import stack_pictures
+from meritnas.data.pictures.picture import PICTURE_ENDINGS, Size, is_picture, is_readable
+from meritnas.data.pictures.picture_stack import stack_pictures
 from meritnas.errors import DataError
 from meritnas.wording import listed
 
@@ -42,7 +42,7 @@ def holds_pictures(folder: Path) -> bool:
     return any(is_picture(path) for level in levels for path in level)
 
 
-def read_image_folder(folder: Path, size: Size | None, *, skip_bad_files: bool = False) -> ImageSet:
+def read_image_folder(folder: Path, size: Size | None, *, skip_bad_rows: bool = False) -> ImageSet:
     """Reads a folder that has a sub-folder of pictures for each class, named after the class.
 
     There may be such folders for each of `train`, `test` and `val` in it. Pictures may lie deeper
@@ -51,13 +51,13 @@ def read_image_folder(folder: Path, size: Size | None, *, skip_bad_files: bool =
     Args:
         folder: The folder.
         size: Height and width of the images; None as `stack_pictures` says.
-        skip_bad_files: Whether damaged pictures are left out, with a note that names them.
+        skip_bad_rows: Whether damaged pictures are left out, with a note that names them.
 
     Raises:
         DataError: The folder has another layout, or a picture is damaged.
     """
     classes, damaged = list(_class_folders(folder)), list[str]()
-    if skip_bad_files:
+    if skip_bad_rows:
         classes, damaged = _whole_ones(folder, classes)
     files = [path for found in classes for path in found.pictures]
     if not files:
@@ -69,7 +69,7 @@ def read_image_folder(folder: Path, size: Size | None, *, skip_bad_files: bool =
     try:
         images, resized = stack_pictures(files, [str(path) for path in files], size)
     except DataError as error:
-        raise DataError(f"{error}; --skip-bad-files leaves out all that are damaged") from error
+        raise DataError(f"{error}; --skip-bad-rows leaves out all that are damaged") from error
     labels = [found.label for found in classes for _ in found.pictures]
     test, joined = official_test(
         [found.part for found in classes], [len(found.pictures) for found in classes]

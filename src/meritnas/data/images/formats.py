@@ -27,8 +27,8 @@ from meritnas.data.images.idx_files import (
 from meritnas.data.images.image_set import ImageSet
 from meritnas.data.images.labels import as_labels
 from meritnas.data.images.npz import read_image_npz
-from meritnas.data.images.picture import Size, is_picture
-from meritnas.data.images.shape import with_size
+from meritnas.data.pictures.picture import Size, is_picture
+from meritnas.data.pictures.shape import with_size
 from meritnas.errors import DataError
 from meritnas.settings.reading import MAX_UNPACKED_MB
 from meritnas.wording import did_you_mean
@@ -65,7 +65,7 @@ def read_images(
     size: Size | None,
     max_unpacked_mb: int = MAX_UNPACKED_MB,
     *,
-    skip_bad_files: bool = False,
+    skip_bad_rows: bool = False,
 ) -> ImageSet:
     """Reads images of any format, with labels where there are any.
 
@@ -73,7 +73,7 @@ def read_images(
         data: What holds the images. A bundled name wins over a file of that name.
         size: Height and width of the images; None as each reader says.
         max_unpacked_mb: How many megabytes a file may unpack to.
-        skip_bad_files: Whether damaged files of a folder of pictures are left out.
+        skip_bad_rows: Whether damaged files of a folder of pictures are left out.
 
     Raises:
         DataError: There are no images, or they cannot be read.
@@ -84,7 +84,7 @@ def read_images(
         images, digits = load_bundled_images(str(data))
         found = ImageSet(images, as_labels(digits, len(images), str(data)))
     else:
-        found = _read_path(given_path(data), size, max_unpacked_mb, skip_bad_files)
+        found = _read_path(given_path(data), size, max_unpacked_mb, skip_bad_rows)
     return found if size is None else replace(found, images=with_size(found.images, size))
 
 
@@ -96,7 +96,7 @@ def _read_pair(images: np.ndarray, labels: np.ndarray) -> ImageSet:
 
 
 def _read_path(
-    path: Path, size: Size | None, max_unpacked_mb: int, skip_bad_files: bool
+    path: Path, size: Size | None, max_unpacked_mb: int, skip_bad_rows: bool
 ) -> ImageSet:
     if not path.exists():
         raise DataError(
@@ -104,7 +104,7 @@ def _read_path(
             f"{did_you_mean(str(path), BUNDLED_IMAGES)} bundled: {', '.join(BUNDLED_IMAGES)}"
         )
     if path.is_dir():
-        return _read_folder(path, size, max_unpacked_mb, skip_bad_files)
+        return _read_folder(path, size, max_unpacked_mb, skip_bad_rows)
     name = path.name.lower()
     if name.endswith(".npz"):
         return read_image_npz(path, size, max_unpacked_mb)
@@ -123,7 +123,7 @@ def _read_path(
 
 
 def _read_folder(
-    folder: Path, size: Size | None, max_unpacked_mb: int, skip_bad_files: bool
+    folder: Path, size: Size | None, max_unpacked_mb: int, skip_bad_rows: bool
 ) -> ImageSet:
     if has_idx_files(folder):
         return read_idx_folder(folder, max_unpacked_mb)
@@ -133,4 +133,4 @@ def _read_folder(
     inside = [path for path in folder.iterdir() if path.is_dir()]
     if len(inside) == 1 and (has_idx_files(inside[0]) or has_cifar_files(inside[0])):
         raise DataError(f"{folder} holds no images itself; name the folder in it: {inside[0]}")
-    return read_image_folder(folder, size, skip_bad_files=skip_bad_files)
+    return read_image_folder(folder, size, skip_bad_rows=skip_bad_rows)

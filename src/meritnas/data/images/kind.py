@@ -33,7 +33,6 @@ class ImageKind(DataKind):
     reading = ImageReading
     refused: Mapping[str, str] = {
         "task": "task is for tables; images have their classes, leave it out",
-        "skip_bad_rows": "skip_bad_rows is for tables; leave it out for images",
     }
     space = "convnet"
     strategy = "manas-ls"
@@ -64,7 +63,7 @@ class ImageKind(DataKind):
 
         # It says so if these are no images.
         source = load_images(
-            data, reading.image_size, reading.max_unpacked_mb, skip_bad_files=reading.skip_bad_files
+            data, reading.image_size, reading.max_unpacked_mb, skip_bad_rows=reading.skip_bad_rows
         )
         if target is not None:
             raise UsageError("target is for tables; images have their classes, leave it out")
@@ -85,7 +84,7 @@ class ImageKind(DataKind):
             data,
             tuple(size) if size else None,
             reading.max_unpacked_mb,
-            skip_bad_files=reading.skip_bad_files,
+            skip_bad_rows=reading.skip_bad_rows,
         )
 
     def remembered(self, source: ImageSource, reading: ImageReading | None) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from meritnas.data.images.arrays import as_images
 from meritnas.data.images.image_set import ImageSet
 from meritnas.data.images.labels import LABEL, as_labels
 from meritnas.data.images.official_parts import PART_NAMES, official_test
-from meritnas.data.images.picture import Size
-from meritnas.data.images.picture_stack import stack_pictures
-from meritnas.data.images.shape import with_size
+from meritnas.data.pictures.picture import Size
+from meritnas.data.pictures.picture_stack import stack_pictures
+from meritnas.data.pictures.shape import with_size
 from meritnas.errors import DataError
 from meritnas.settings.reading import MAX_UNPACKED_MB
 from meritnas.wording import listed

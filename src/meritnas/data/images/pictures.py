@@ -15,9 +15,9 @@ from meritnas.data.images.encoder import ImageEncoder
 from meritnas.data.images.folder import holds_pictures, read_flat_folder
 from meritnas.data.images.formats import ImageData, read_images
 from meritnas.data.images.image_set import ImageSet
-from meritnas.data.images.picture import Size, is_picture
-from meritnas.data.images.picture_stack import stack_pictures
-from meritnas.data.images.shape import with_channels, with_size
+from meritnas.data.pictures.picture import Size, is_picture
+from meritnas.data.pictures.picture_stack import stack_pictures
+from meritnas.data.pictures.shape import with_channels, with_size
 from meritnas.settings.reading import MAX_UNPACKED_MB
 
 

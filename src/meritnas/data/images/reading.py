@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import InitVar, dataclass, field, fields, replace
 from typing import Any, Literal, Self
 
-from meritnas.errors import whole_number
-from meritnas.settings.augment import MOST_PIXELS, Augment
+from meritnas.data.pictures.asked_size import checked_size
+from meritnas.settings.augment import Augment
 from meritnas.settings.fields import shown
 from meritnas.settings.reading import Reading
 from meritnas.settings.recipe import TrainRecipe
-
-_LEAST_SIDE = 4
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,8 @@ class ImageReading(Reading):
         flip: Whether half of them are mirrored.
         cutout: Side of a square that is blanked in each.
         rotation: Most degrees that each is turned by.
-        skip_bad_files: Whether damaged files in a folder of pictures are left out.
+        skip_bad_rows: Leave out rows with too many fields, and pictures that cannot be read.
+        skip_bad_files: The older name of that.
     """
 
     image_size: int | tuple[int, int] | None = field(
@@ -37,9 +36,12 @@ class ImageReading(Reading):
     flip: bool | None = field(default=None, metadata=shown(usual="with colours only"))
     cutout: int | None = field(default=None, metadata=shown(usual="by preset"))
     rotation: int | None = field(default=None, metadata=shown(usual="none, or as tried"))
-    skip_bad_files: bool = field(default=False, kw_only=True)
+    skip_bad_rows: bool = field(default=False, kw_only=True, metadata=shown(also="skip-bad-files"))
+    skip_bad_files: InitVar[bool] = field(default=False, kw_only=True)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, skip_bad_files: bool) -> None:
+        if skip_bad_files is not False:
+            object.__setattr__(self, "skip_bad_rows", skip_bad_files)
         super().__post_init__()
         if self.image_size is not None:
             checked_size(self.image_size)
@@ -60,16 +62,3 @@ class ImageReading(Reading):
         """The inverse of `to_json`."""
         size = found.get("image_size")
         return cls(**{**found, "image_size": tuple(size) if isinstance(size, list) else size})
-
-
-def checked_size(size: int | tuple[int, int]) -> tuple[int, int]:
-    """Returns height and width that were asked for; one number is both.
-
-    Raises:
-        UsageError: A side is no whole number, below 4 or above 1,024.
-    """
-    height, width = size if isinstance(size, tuple) else (size, size)
-    return (
-        whole_number("image_size", height, _LEAST_SIDE, MOST_PIXELS),
-        whole_number("image_size", width, _LEAST_SIDE, MOST_PIXELS),
-    )

@@ -13,7 +13,7 @@ import pandas as pd
 from meritnas.data.bundled import BUNDLED_IMAGES
 from meritnas.data.files.plain_file import given_path
 from meritnas.data.images.formats import ImageData, is_image_data, read_images
-from meritnas.data.images.reading import checked_size
+from meritnas.data.pictures.asked_size import checked_size
 from meritnas.errors import DataError
 from meritnas.settings.reading import MAX_UNPACKED_MB
 from meritnas.wording import listed
@@ -52,7 +52,7 @@ def load_images(
     size: int | tuple[int, int] | None = None,
     max_unpacked_mb: int = MAX_UNPACKED_MB,
     *,
-    skip_bad_files: bool = False,
+    skip_bad_rows: bool = False,
 ) -> ImageSource:
     """Loads bundled images by name, images by path, or takes a pair of arrays.
 
@@ -66,14 +66,14 @@ def load_images(
         size: Height and width, or one number for both, that all images are resized to. None for
             arrays as they are, and pictures in their most common size but at most 64 pixels.
         max_unpacked_mb: How many megabytes a file may unpack to.
-        skip_bad_files: Whether damaged files of a folder of pictures are left out.
+        skip_bad_rows: Whether damaged files of a folder of pictures are left out.
 
     Raises:
         DataError: The images cannot be found or used.
         UsageError: The size is no size.
     """
     checked = None if size is None else checked_size(size)
-    found = read_images(data, checked, max_unpacked_mb, skip_bad_files=skip_bad_files)
+    found = read_images(data, checked, max_unpacked_mb, skip_bad_rows=skip_bad_rows)
     name, location = _place(data)
     if found.labels is None:
         raise DataError(

@@ -12,6 +12,7 @@ from meritnas.data.modalities.arrays import array_views, modality_of
 from meritnas.data.modalities.list_columns import list_arrays
 from meritnas.data.modalities.table import MOST_CATEGORIES
 from meritnas.data.modalities.view import View, join_texts
+from meritnas.data.pictures.names import names_pictures
 from meritnas.errors import DataError
 from meritnas.wording import did_you_mean, listed
 
@@ -27,13 +28,13 @@ def column_views(
 ) -> dict[str, View]:
     """Takes the columns of a table as modalities.
 
-    Columns of lists of numbers are arrays (see `array_views`). Columns named `group.column` belong
-    to the modality `group`. Of the others, those of written text are a modality each; all that
-    remain are the modality `table`. A column is written text
-    if its values are strings, of more than three words on average, and more of them differ than
-    the categories a column keeps (or than half of the rows). A group is written text if all its
-    columns are strings and one of them is written text by that rule, from one word on average on;
-    they are joined.
+    Columns of lists of numbers are arrays (see `array_views`), columns that name pictures are texts
+    of their own. Columns named `group.column` belong to the modality `group`. Of the others, those
+    of written text are a modality each; all that remain are the modality `table`. A column is
+    written text if its values are strings, of more than three words on average, and more of them
+    differ than the categories a column keeps (or than half of the rows). A group is written text if
+    all its columns are strings and one of them is written text by that rule, from one word on
+    average on; they are joined.
 
     Args:
         frame: The table without the target column.
@@ -90,8 +91,10 @@ def _find(frame: pd.DataFrame) -> dict[str, View]:
     written: list[str] = []
     for column in frame.columns:
         before, dot, after = column.partition(".")
+        if names_pictures(frame[column]):
+            written.append(column)
         # A name that occurs twice in a file has become a and a.1.
-        if before and dot and after and before not in frame.columns:
+        elif before and dot and after and before not in frame.columns:
             groups.setdefault(before, []).append(column)
         elif _is_written(frame[column], _WORDS_OF_A_COLUMN):
             written.append(column)
@@ -103,13 +106,13 @@ def _find(frame: pd.DataFrame) -> dict[str, View]:
             "are called; rename the column"
         )
     texts: dict[str, View] = {column: join_texts(frame[[column]]) for column in written}
-    return {**texts, **{name: text_or_table(frame[own]) for name, own in groups.items()}}
+    return {**texts, **{name: text_or_table(name, frame[own]) for name, own in groups.items()}}
 
 
 def _named(name: str, frame: pd.DataFrame, lists: Mapping[str, np.ndarray]) -> View:
     """The columns that a user groups; lists keep their own names, by which new data is read."""
     if not any(column in lists for column in frame.columns):
-        return text_or_table(frame)
+        return text_or_table(name, frame)
     own = {column: array for column, array in lists.items() if modality_of(column) == name}
     if set(own) != set(frame.columns):
         raise DataError(
@@ -120,8 +123,20 @@ def _named(name: str, frame: pd.DataFrame, lists: Mapping[str, np.ndarray]) -> V
     return array_views(own, None)[name]
 
 
-def text_or_table(frame: pd.DataFrame) -> View:
-    """Columns that belong together, as text if that is what they hold."""
+def text_or_table(name: str, frame: pd.DataFrame) -> View:
+    """Columns that belong together, as text if that is what they hold.
+
+    Raises:
+        DataError: A column of pictures is among others.
+    """
+    pictures = [column for column in frame.columns if names_pictures(frame[column])]
+    if pictures and len(frame.columns) > 1:
+        raise DataError(
+            f"the modality '{name}' has the column '{pictures[0]}', which names pictures, beside "
+            "others; a column of pictures is a modality of its own, name it alone"
+        )
+    if pictures:
+        return join_texts(frame)
     every = [values for _, values in frame.items()]
     written = any(_is_written(values, _WORDS_OF_A_GROUP) for values in every)
     if written and all(_is_text(values) for values in every):

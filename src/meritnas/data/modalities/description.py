@@ -27,6 +27,11 @@ _SCALED = (
     "values of a sample follow each other with the last axis running fastest"
 )
 _PICTURE = "channels come first: [channels, height, width]; "
+_NAMED = (
+    "the cells of `column` name files, in the folder of the table: the first frame, turned as EXIF "
+    "says, on white, scaled to cover height x width (bilinear), what is too much cut off at both "
+    "ends; what cannot be read, the sample lacks. "
+)
 _FROZEN = (
     "values become what `reads` says, each feature a tensor [n, *shape]; the network that "
     "`backbone` makes, in eval mode, gives the features; of each of these "
@@ -81,6 +86,8 @@ def _modality(modality: Modality, start: int) -> dict[str, Any]:
     found: dict[str, Any] = {"kind": "vector", "name": modality.name, "becomes": _SCALED}
     if isinstance(modality, PictureModality):
         found |= {"kind": "picture", "becomes": _PICTURE + _SCALED}
+        if modality.columns:
+            found |= {"column": modality.columns[0], "becomes": _NAMED + found["becomes"]}
     if isinstance(modality, FrozenModality):
         found |= {
             "kind": "frozen",

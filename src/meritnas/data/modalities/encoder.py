@@ -13,11 +13,12 @@ import pandas as pd
 from meritnas.data.modalities.frozen import FrozenModality, Read
 from meritnas.data.modalities.inputs import ModalityInputs
 from meritnas.data.modalities.picture import PictureModality
-from meritnas.data.modalities.row_layout import RowLayout
+from meritnas.data.modalities.row_layout import RowLayout, Shape
 from meritnas.data.modalities.table import TableModality
 from meritnas.data.modalities.vector import ScaledFeature, VectorModality
 from meritnas.data.modalities.view import View, present_rows, view_rows
 from meritnas.data.modalities.written import Way, WrittenModality
+from meritnas.data.pictures.named import NamedPictures
 from meritnas.errors import DataError
 from meritnas.wording import did_you_mean, listed
 
@@ -108,6 +109,16 @@ class ModalityEncoder:
     def columns(self) -> dict[str, tuple[str, ...]]:
         """Name -> the columns of a table it comes from; none for arrays."""
         return {each.name: each.columns for each in self.modalities}
+
+    @property
+    def named_pictures(self) -> dict[str, Shape]:
+        """Name -> the shape of those pictures that a column names."""
+        plain = {each.name: _as_read(each) for each in self.modalities}
+        return {
+            name: each.feature.shape
+            for name, each in plain.items()
+            if isinstance(each, PictureModality) and each.columns
+        }
 
     @property
     def own_names(self) -> frozenset[str]:
@@ -215,6 +226,6 @@ def _fit(name: str, view: View, rows: np.ndarray, text: Way, words: int) -> Read
         return TableModality.fit(name, view, rows)
     if isinstance(view, pd.Series) or (isinstance(view, np.ndarray) and view.dtype.kind in "UO"):
         return WrittenModality.fit(name, view, rows, text, words)
-    if isinstance(view, np.ndarray) and view.ndim > 2:
+    if isinstance(view, NamedPictures) or (isinstance(view, np.ndarray) and view.ndim > 2):
         return PictureModality.fit(name, view, rows)
     return VectorModality.fit(name, view, rows)

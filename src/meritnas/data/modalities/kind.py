@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from meritnas.data.files.plain_file import given_path, new_file_like
-from meritnas.data.kind import DataKind, GraphInputs, NewRows
+from meritnas.data.kind import ColumnPreview, DataKind, GraphInputs, NewRows
 from meritnas.data.modalities.reading import ModalityReading
 from meritnas.errors import DataError, UsageError
 from meritnas.settings.preset import Facts
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from meritnas.data.bundle import Bundle, Outline
+    from meritnas.data.columns.encoder import ColumnRow
     from meritnas.data.modalities.encoder import ModalityEncoder
+    from meritnas.data.modalities.picture_columns import WantedPictures
     from meritnas.data.modalities.source import ModalitySource
     from meritnas.data.task import Task
 
@@ -32,10 +35,6 @@ class ModalityKind(DataKind):
     has_parts = True
     stored = "modalities"
     reading = ModalityReading
-    refused: Mapping[str, str] = {
-        name: f"{name} is not for several modalities; leave it out"
-        for name in ("skip_bad_rows", "image_size")
-    }
     space = "fusion"
     strategy = "sm-shapley"
     by_looks = False
@@ -66,7 +65,7 @@ class ModalityKind(DataKind):
                 "name the array or column to predict: target=... (--target on the line)"
             )
         where = data if isinstance(data, pd.DataFrame | Mapping) else given_path(data)
-        return load_modalities(where, target, reading.modalities, reading.max_unpacked_mb)
+        return load_modalities(where, target, reading.modalities, *_how(reading))
 
     def load_again(
         self, data: Any, kept: Mapping[str, Any], run: str, reading: ModalityReading
@@ -76,7 +75,7 @@ class ModalityKind(DataKind):
 
         if isinstance(data, tuple):
             raise UsageError(f"run {run} was made on several modalities; give those by name")
-        return load_modalities(data, kept["target"], kept["modalities"], reading.max_unpacked_mb)
+        return load_modalities(data, kept["target"], kept["modalities"], *_how(reading))
 
     def remembered(self, source: ModalitySource, reading: ModalityReading | None) -> dict[str, Any]:
         """The target, and which modalities were asked for."""
@@ -121,14 +120,14 @@ class ModalityKind(DataKind):
         """Arrays and frames by name, a frame or a file -> float32 [n, width]."""
         import numpy as np
 
-        from meritnas.data.modalities.source import load_views
+        from meritnas.data.modalities.new_samples import load_views
 
         if isinstance(data, np.ndarray | tuple):
             raise UsageError(
                 "this network was trained on several modalities; give a dict of arrays, a data "
                 "frame or a file"
             )
-        return encoder.transform(load_views(data, encoder.columns))
+        return encoder.transform(load_views(data, encoder.columns, encoder.named_pictures))
 
     def read_new(
         self,
@@ -138,10 +137,13 @@ class ModalityKind(DataKind):
         max_unpacked_mb: int = MAX_UNPACKED_MB,
     ) -> NewRows:
         """An archive or a table, with the target or without."""
-        from meritnas.data.modalities.source import load_target, load_views, read_samples
+        from meritnas.data.modalities.new_samples import load_views, read_samples
+        from meritnas.data.modalities.source import load_target
 
-        samples = read_samples(given_path(file), max_unpacked_mb)
-        notes = encoder.unfamiliar(load_views(samples, encoder.columns))
+        columns, pictures = encoder.columns, encoder.named_pictures
+        named = {name: (columns[name][0], shape) for name, shape in pictures.items()}
+        samples, unread = read_samples(given_path(file), max_unpacked_mb, named)
+        notes = [*unread, *encoder.unfamiliar(load_views(samples, columns, pictures))]
         labels = [str(label) for label in task.classes]
         try:
             truth = load_target(samples, task.target, labels)
@@ -151,7 +153,26 @@ class ModalityKind(DataKind):
 
     def program(self, encoder: ModalityEncoder) -> str:
         """The program for modalities, unless a backbone of a user's own reads one first."""
-        return "" if encoder.own_names else "modalities"
+        if encoder.own_names:
+            return ""
+        return "pictured" if encoder.named_pictures else "modalities"
+
+    def columns(self, encoder: ModalityEncoder) -> list[ColumnRow]:
+        """Of which modality each column or array is, and what it becomes."""
+        from meritnas.data.modalities.column_rows import column_rows
+
+        return column_rows(encoder)
+
+    def preview(
+        self, data: Any, target: str | None, reading: ModalityReading, seed: int
+    ) -> ColumnPreview:
+        """What a search would make of each column or array; this one takes torch."""
+        from meritnas.data.modalities.preview import preview_modalities
+
+        def load(skip: bool) -> ModalitySource:
+            return self.load(data, target, replace(reading, skip_bad_rows=skip))
+
+        return preview_modalities(load, reading, seed)
 
     def graph_inputs(self, encoder: ModalityEncoder) -> GraphInputs:
         """Encoded rows."""
@@ -164,6 +185,14 @@ class ModalityKind(DataKind):
         from meritnas.data.modalities.description import describe_modalities
 
         return describe_modalities(encoder)
+
+
+def _how(reading: ModalityReading) -> tuple[int, WantedPictures]:
+    """How much a file may unpack to, and how its pictures are read."""
+    from meritnas.data.modalities.picture_columns import WantedPictures
+
+    wanted = WantedPictures(reading.picture_size, reading.skip_bad_rows)
+    return reading.max_unpacked_mb, wanted
 
 
 MODALITIES = ModalityKind()

@@ -15,6 +15,7 @@ from meritnas.data.modalities.vector import (
     scaling_warnings,
 )
 from meritnas.data.modalities.view import View
+from meritnas.data.pictures.named import NamedPictures
 from meritnas.errors import DataError
 
 _CHANNELS = (1, 3)
@@ -28,10 +29,12 @@ class PictureModality:
     Attributes:
         name: Of the modality.
         feature: The shape (channels, height, width) and how pixels are scaled, all alike.
+        columns: The column of a table that names the files; none where pictures are an array.
     """
 
     name: str
     feature: ScaledFeature
+    columns: tuple[str, ...] = ()
 
     @classmethod
     def fit(cls, name: str, view: View, rows: np.ndarray) -> PictureModality:
@@ -40,19 +43,18 @@ class PictureModality:
         Raises:
             DataError: The array has not the shape of pictures.
         """
-        (array,) = feature_arrays(name, view)
+        own: tuple[str, ...] = ()
+        if isinstance(view, NamedPictures):
+            rows, own = rows[view.present[rows]], (view.column,)
+        (array,) = _arrays(name, view)
         shape = picture_shape(name, array.shape)
-        return cls(name, ScaledFeature.fit(_channels_first(array, shape), rows, f"'{name}'"))
+        feature = ScaledFeature.fit(_channels_first(array, shape), rows, f"'{name}'")
+        return cls(name, feature, own)
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """The one shape (channels, height, width)."""
         return (self.feature.shape,)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """None: it is no part of a table."""
-        return ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -61,7 +63,7 @@ class PictureModality:
 
     def encode(self, view: object, rows: np.ndarray, out: np.ndarray) -> None:
         """Writes presence and pixels of some rows into `out` [n, 1 + width]."""
-        (array, *more) = feature_arrays(self.name, view)
+        (array, *more) = _arrays(self.name, view)
         channels, height, width = self.feature.shape
         fitting: list[Shape] = [(channels, height, width), (height, width, channels)]
         fitting += [(height, width)] if channels == 1 else []
@@ -73,19 +75,25 @@ class PictureModality:
             )
         pixels = _channels_first(array, self.feature.shape)
         out[:, 0] = self.feature.encode(pixels, rows, f"'{self.name}'", out[:, 1:])
+        if isinstance(view, NamedPictures):
+            out[:, 0] = view.present[rows]
 
     def unfamiliar(self, view: View) -> list[str]:
-        """A sentence if pixels are far outside what was trained on."""
-        return far_notes(self.name, (self.feature,), feature_arrays(self.name, view))
+        """A sentence if pixels are far outside what was trained on, or files cannot be read."""
+        if isinstance(view, NamedPictures) and view.bad:
+            return [f"{view.complaint()}; these rows go without '{self.name}'"]
+        return far_notes(self.name, (self.feature,), _arrays(self.name, view))
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> PictureModality:
         """Returns the modality that `to_json` gave."""
-        return cls(value["name"], ScaledFeature.from_json(value["feature"]))
+        feature = ScaledFeature.from_json(value["feature"])
+        return cls(value["name"], feature, tuple(value.get("columns", ())))
 
     def to_json(self) -> dict[str, Any]:
         """Returns the modality as plain JSON values."""
-        return {"kind": "picture", "name": self.name, "feature": self.feature.to_json()}
+        named = {"columns": list(self.columns)} if self.columns else {}
+        return {"kind": "picture", "name": self.name, "feature": self.feature.to_json(), **named}
 
 
 def picture_shape(name: str, shape: tuple[int, ...]) -> Shape:
@@ -110,6 +118,10 @@ def picture_shape(name: str, shape: tuple[int, ...]) -> Shape:
         f"width] of 1 or 3 channels and at least {_LEAST_PIXELS} pixels each way; reshape it, or "
         f"name it '{name}.0' if it holds feature maps [n, channels, length]"
     )
+
+
+def _arrays(name: str, view: object) -> tuple[np.ndarray, ...]:
+    return (view.images,) if isinstance(view, NamedPictures) else feature_arrays(name, view)
 
 
 def _channels_first(array: np.ndarray, shape: Shape) -> np.ndarray:

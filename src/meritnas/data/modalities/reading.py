@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
+from meritnas.data.pictures.asked_size import checked_size
 from meritnas.plugins import importable_name
 from meritnas.settings.fields import shown
 from meritnas.settings.reading import Reading
@@ -24,6 +25,8 @@ class ModalityReading(Reading):
         text_columns: How many numbers a text becomes.
         frozen_backbones: A network that reads a modality first and is not trained: its features
             are computed once. May be repeated.
+        image_size: Pixels that images are resized to.
+        skip_bad_rows: Leave out rows with too many fields, and pictures that cannot be read.
     """
 
     task: Literal["classification", "regression"] | None = field(
@@ -41,11 +44,28 @@ class ModalityReading(Reading):
         default_factory=dict,
         metadata=shown(flag="frozen-backbone", metavar="NAME=MODULE:FUNCTION"),
     )
+    image_size: int | tuple[int, int] | None = field(
+        default=None, metadata=shown(usual="as they are; pictures at most 64")
+    )
+    skip_bad_rows: bool = field(default=False, metadata=shown(also="skip-bad-files"))
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.image_size is not None:
+            checked_size(self.image_size)
         object.__setattr__(self, "modalities", _plain(self.modalities))
         object.__setattr__(self, "frozen_backbones", self.backbones)
+
+    @property
+    def picture_size(self) -> tuple[int, int] | None:
+        """Height and width of pictures that a column names; None for the most common one."""
+        return None if self.image_size is None else checked_size(self.image_size)
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Self:
+        """The inverse of `to_json`."""
+        size = found.get("image_size")
+        return cls(**{**found, "image_size": tuple(size) if isinstance(size, list) else size})
 
     @property
     def backbones(self) -> dict[str, str]:

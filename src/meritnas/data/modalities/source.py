@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,13 +14,19 @@ import pandas as pd
 
 from meritnas.data.files.loaded import fingerprint, load_table
 from meritnas.data.files.plain_file import given_path
-from meritnas.data.modalities.arrays import Values, array_views, modality_of, read_arrays
+from meritnas.data.modalities.arrays import Values, array_views, read_arrays
 from meritnas.data.modalities.columns import column_views, text_or_table
 from meritnas.data.modalities.encoder import same_rows
-from meritnas.data.modalities.list_columns import list_arrays
+from meritnas.data.modalities.picture_columns import (
+    WantedPictures,
+    check_pictures,
+    folder_of,
+    with_pictures,
+)
 from meritnas.data.modalities.target import target_values
 from meritnas.data.modalities.view import View, present_rows, take_rows
 from meritnas.data.multilabel import label_frame, label_lists
+from meritnas.data.pictures.named import NamedPictures
 from meritnas.errors import DataError
 from meritnas.settings.reading import MAX_UNPACKED_MB
 from meritnas.wording import did_you_mean, listed
@@ -37,6 +43,7 @@ _TEST = "test"
 _NAMES = "_names"
 _APART = "y"
 """What a target is called that comes without a name."""
+_AS_THEY_ARE = WantedPictures()
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,7 @@ class _Found:
     views: dict[str, View]
     target: pd.Series | pd.DataFrame
     test: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
 
 
 def load_modalities(
@@ -83,6 +91,7 @@ def load_modalities(
     target: str,
     modalities: Modalities | None = None,
     max_unpacked_mb: int = MAX_UNPACKED_MB,
+    wanted: WantedPictures = _AS_THEY_ARE,
 ) -> ModalitySource:
     """Loads samples of several modalities.
 
@@ -99,24 +108,31 @@ def load_modalities(
         target: The array or column to predict.
         modalities: Names of the modalities to take, None for all; or of a table, name -> columns.
         max_unpacked_mb: How many megabytes a file may unpack to.
+        wanted: How pictures are read that a column names.
 
     Raises:
         DataError: The data, the target or a modality cannot be found or used.
     """
-    arrays = _arrays(data, max_unpacked_mb)
+    arrays = given_arrays(data, max_unpacked_mb)
     if arrays is None:
         assert not isinstance(data, Mapping)
-        table = load_table(data, max_unpacked_mb=max_unpacked_mb)
+        table = load_table(data, wanted.skip_bad, max_unpacked_mb)
         name, location, where = table.name, table.location, table.location or table.name
         found = _from_table(table.frame, target, modalities, where)
+        skipped = table.frame.attrs.get("skipped_rows", 0)
+        if skipped:
+            found = replace(found, notes=(f"{skipped:,} rows with too many fields are left out",))
     else:
         name, location = _place(data)
         found = _from_arrays(arrays, target, modalities, location or name)
-    return _source(name, location, found)
+    return _source(name, location, found, wanted)
 
 
 def take_modalities(
-    data: InMemory, target: Any, modalities: Modalities | None = None
+    data: InMemory,
+    target: Any,
+    modalities: Modalities | None = None,
+    wanted: WantedPictures = _AS_THEY_ARE,
 ) -> ModalitySource:
     """Takes samples whose target is given apart, so that no name has a meaning of its own.
 
@@ -124,31 +140,18 @@ def take_modalities(
         data: Arrays and frames by name, or a frame, each without the target.
         target: As `target_values` takes it.
         modalities: As for `load_modalities`.
+        wanted: How pictures are read that a column names.
 
     Raises:
         DataError: The data, the target or a modality cannot be used.
     """
-    arrays = _arrays(data)
+    arrays = given_arrays(data)
     if arrays is None:
         assert not isinstance(data, Mapping)
         views = column_views(load_table(data).frame, modalities)
     else:
         views = _array_modalities(arrays, modalities)
-    return _source(*_place(data), _Found(views, target_values(target, _APART)))
-
-
-def read_samples(path: Path, max_unpacked_mb: int) -> InMemory:
-    """Reads a file of samples into memory, so that it need not be read again.
-
-    Args:
-        path: A NumPy archive or a table.
-        max_unpacked_mb: How many megabytes it may unpack to.
-
-    Raises:
-        DataError: The file cannot be found or used.
-    """
-    arrays = _arrays(path, max_unpacked_mb)
-    return load_table(path, max_unpacked_mb=max_unpacked_mb).frame if arrays is None else arrays
+    return _source(*_place(data), _Found(views, target_values(target, _APART)), wanted)
 
 
 def load_target(
@@ -164,7 +167,7 @@ def load_target(
     Raises:
         DataError: The data cannot be found or used.
     """
-    arrays = _arrays(data)
+    arrays = given_arrays(data)
     if arrays is None:
         assert not isinstance(data, Mapping)
         frame = load_table(data).frame
@@ -177,41 +180,9 @@ def load_target(
     return target_values(values, target, names)
 
 
-def load_views(data: ModalityData, columns: Mapping[str, Sequence[str]]) -> dict[str, View]:
-    """Loads new samples for an encoder; modalities that are not there are left out.
-
-    Args:
-        data: As for `load_modalities`; a target is not needed.
-        columns: The modalities and the columns of each, as `ModalityEncoder.columns` says.
-
-    Raises:
-        DataError: The data cannot be found or used.
-    """
-    arrays = _arrays(data)
-    if arrays is not None:
-        views = array_views({n: a for n, a in arrays.items() if modality_of(n) in columns}, None)
-        return {name: _known_columns(view, columns[name]) for name, view in views.items()}
-    assert not isinstance(data, Mapping)
-    frame = load_table(data).frame
-    found: dict[str, View] = {}
-    for name, names in columns.items():
-        there = [column for column in names if column in frame.columns]
-        if there:
-            found[name] = frame[there]
-    arrays_only = {name for name, names in columns.items() if not names}
-    whole = [column for column in frame.columns if modality_of(column) in arrays_only]
-    return {**found, **array_views(list_arrays(frame[whole]), None)}
-
-
-def _known_columns(view: View, columns: Sequence[str]) -> View:
-    """The columns of a frame that an encoder knows; all of a frame that it knows none of."""
-    if not isinstance(view, pd.DataFrame):
-        return view
-    there = [column for column in columns if column in view.columns]
-    return view[there] if there else view
-
-
-def _arrays(data: ModalityData, max_unpacked_mb: int = MAX_UNPACKED_MB) -> dict[str, Values] | None:
+def given_arrays(
+    data: ModalityData, max_unpacked_mb: int = MAX_UNPACKED_MB
+) -> dict[str, Values] | None:
     """The arrays and frames of data by name, None for a table."""
     if isinstance(data, pd.DataFrame) and data.columns.nlevels > 1:
         groups = data.columns.get_level_values(0)
@@ -260,7 +231,7 @@ def _array_modalities(
         )
     views = array_views(arrays, modalities)
     return {
-        name: text_or_table(view) if isinstance(view, pd.DataFrame) else view
+        name: text_or_table(name, view) if isinstance(view, pd.DataFrame) else view
         for name, view in views.items()
     }
 
@@ -297,30 +268,22 @@ def _from_table(
     return _Found(column_views(frame.drop(columns=target), modalities), frame[target])
 
 
-def _source(name: str, location: str | None, found: _Found) -> ModalitySource:
+def _source(
+    name: str, location: str | None, found: _Found, wanted: WantedPictures
+) -> ModalitySource:
     """Leaves out what cannot be learned from, and says so; also what samples lack."""
     if not found.views:
         raise DataError(f"{location or name} has nothing besides its target; add a modality")
-    target_name = found.target.columns.name if found.target.ndim == 2 else found.target.name
-    same_rows([(f"target {target_name}", found.target), *found.views.items()])
-    missing = found.target.isna().to_numpy()
-    answered = ~missing if missing.ndim == 1 else ~missing.any(axis=1)
-    present = {each: present_rows(view) for each, view in found.views.items()}
-    seen = np.logical_or.reduce([*present.values()])
-    kept = answered & seen
-    if not kept.any():
-        raise DataError(
-            f"no row of {location or name} has both a target and a modality; give samples that do"
-        )
-    views, target, test = found.views, found.target, found.test
-    notes = []
+    views = with_pictures(found.views, folder_of(location), wanted.size)
+    if not wanted.skip_bad:
+        check_pictures(views)
+    found = replace(found, views=views)
+    kept, notes = _kept_rows(found, location or name)
+    target, test = found.target, found.test
     if not kept.all():
         views = {each: take_rows(view, kept) for each, view in views.items()}
         target, test = target[kept].reset_index(drop=True), None if test is None else test[kept]
-    for rows, of in ((~answered, "without a target"), (answered & ~seen, "without any modality")):
-        if rows.any():
-            notes.append(f"{int(rows.sum()):,} of {len(kept):,} rows {of} are left out")
-    lacking = {each: int((kept & ~rows).sum()) for each, rows in present.items()}
+    lacking = {each: int((~present_rows(view)).sum()) for each, view in views.items()}
     told = [f"{count:,} have no '{each}'" for each, count in lacking.items() if count]
     if told:
         notes.append(f"of {int(kept.sum()):,} rows, {listed(told)}")
@@ -330,6 +293,32 @@ def _source(name: str, location: str | None, found: _Found) -> ModalitySource:
         target = label_frame(lists, str(target.name))
     digest = fingerprint_modalities(views, target, test)
     return ModalitySource(name, views, target, digest, location, test, (*notes, *for_testing))
+
+
+def _kept_rows(found: _Found, where: str) -> tuple[np.ndarray, list[str]]:
+    """Which rows can be learned from, bool [n], and why the others cannot."""
+    target_name = found.target.columns.name if found.target.ndim == 2 else found.target.name
+    same_rows([(f"target {target_name}", found.target), *found.views.items()])
+    missing = found.target.isna().to_numpy()
+    answered = ~missing if missing.ndim == 1 else ~missing.any(axis=1)
+    unread, notes = np.zeros(len(answered), dtype=bool), list(found.notes)
+    for view in found.views.values():
+        if isinstance(view, NamedPictures):
+            notes += view.notes
+            unread[list(view.bad)] = True
+            notes += [f"{view.complaint()}; these rows are left out"] if view.bad else []
+    seen = np.logical_or.reduce([present_rows(view) for view in found.views.values()])
+    kept = answered & seen & ~unread
+    if not kept.any():
+        raise DataError(
+            f"no row of {where} has both a target and a modality that can be read; give samples "
+            "that do"
+        )
+    gone = {"without a target": ~answered, "without any modality": answered & ~seen & ~unread}
+    for of, rows in gone.items():
+        if rows.any():
+            notes.append(f"{int(rows.sum()):,} of {len(kept):,} rows {of} are left out")
+    return kept, notes
 
 
 def _kept_for_testing(
@@ -356,6 +345,8 @@ def fingerprint_modalities(
             frame = view.rename("values").to_frame() if isinstance(view, pd.Series) else view
             digest.update(fingerprint(frame).encode())
             continue
+        if isinstance(view, NamedPictures):
+            view = (view.images, view.present)
         for array in view if isinstance(view, tuple) else (view,):
             digest.update(json.dumps([array.dtype.str, list(array.shape)]).encode())
             digest.update(np.ascontiguousarray(array).data)

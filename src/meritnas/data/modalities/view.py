@@ -7,12 +7,15 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-View: TypeAlias = np.ndarray | tuple[np.ndarray, ...] | pd.Series | pd.DataFrame
+from meritnas.data.pictures.named import NamedPictures
+
+View: TypeAlias = np.ndarray | tuple[np.ndarray, ...] | pd.Series | pd.DataFrame | NamedPictures
 """The values of one modality of n samples as they were found.
 
 Numbers [n] or [n, columns] are a vector; [n, h, w], [n, h, w, c] or [n, c, h, w] a picture; a tuple
 of numbers [n, columns], [n, c, length] or [n, c, h, w] are the features of one modality; a series
-[n] is written text, its name a tuple of the columns it comes from; a frame [n, columns] is a table.
+[n] is written text, its name a tuple of the columns it comes from; a frame [n, columns] is a table;
+`NamedPictures` are those of a column that names files.
 """
 
 
@@ -25,6 +28,8 @@ def take_rows(view: View, rows: np.ndarray) -> View:
     """The view of some samples, given by their positions or by yes and no."""
     if isinstance(view, tuple):
         return tuple(array[rows] for array in view)
+    if isinstance(view, NamedPictures):
+        return view.take(rows)
     if isinstance(view, np.ndarray):
         return view[rows]
     return view.iloc[rows].reset_index(drop=True)
@@ -33,8 +38,11 @@ def take_rows(view: View, rows: np.ndarray) -> View:
 def present_rows(view: View) -> np.ndarray:
     """Whether each sample has the modality, bool [n].
 
-    It lacks what is NaN in all numbers, an empty text, and a row of a table without any value.
+    It lacks what is NaN in all numbers, an empty text, a picture that cannot be read, and a row of
+    a table without any value.
     """
+    if isinstance(view, NamedPictures):
+        return view.present
     if isinstance(view, pd.Series):
         return np.array([bool(text) for text in plain_texts(view)], dtype=bool)
     if isinstance(view, pd.DataFrame):

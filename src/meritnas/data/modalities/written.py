@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from meritnas.data.modalities.row_layout import Shape
 from meritnas.data.modalities.view import View, join_texts, plain_texts
 from meritnas.data.modalities.word_counts import written_numbers
+from meritnas.data.pictures.named import NamedPictures
 from meritnas.errors import DataError, UsageError, whole_number
 
 Way = Literal["counted", "hashed"]
@@ -129,7 +130,9 @@ def _series(name: str, view: View) -> pd.Series:
         return join_texts(view)
     if isinstance(view, pd.Series):
         return view
-    if isinstance(view, tuple) or view.ndim != 1 or view.dtype.kind not in "UO":
-        found = "several arrays" if isinstance(view, tuple) else f"{view.dtype} {list(view.shape)}"
+    if isinstance(view, tuple | NamedPictures) or view.ndim != 1 or view.dtype.kind not in "UO":
+        found = "several arrays"
+        if isinstance(view, np.ndarray):
+            found = f"{view.dtype} {list(view.shape)}"
         raise DataError(f"the view '{name}' must be text [n] as what was learned from, got {found}")
     return pd.Series(view, dtype=object)

@@ -24,7 +24,7 @@ class TableReading(Reading):
         task: classification or regression.
         class_weight: balanced: classes count alike, however rare.
         scaling: Of numbers: standard, quantile, or auto to try both.
-        skip_bad_rows: Leave out rows of a file with too many fields.
+        skip_bad_rows: Leave out rows with too many fields, and pictures that cannot be read.
         drop: Columns to leave out.
         numeric: Columns to take as numbers; what is none counts as missing.
         categorical: Columns to take as categories.
@@ -45,7 +45,7 @@ class TableReading(Reading):
     scaling: Literal["auto", "standard", "quantile"] = field(
         default="auto", metadata=shown(metavar="KIND")
     )
-    skip_bad_rows: bool = False
+    skip_bad_rows: bool = field(default=False, metadata=shown(also="skip-bad-files"))
     drop: tuple[str, ...] = field(default=(), metadata=_COLUMNS)
     numeric: tuple[str, ...] = field(default=(), metadata=_COLUMNS)
     categorical: tuple[str, ...] = field(default=(), metadata=_COLUMNS)

@@ -11,6 +11,7 @@ from pandas.api import types
 from meritnas.data.columns.encoder import TableEncoder
 from meritnas.data.columns.names import columns_by_name
 from meritnas.data.hashed_split import HashedSplit
+from meritnas.data.pictures.names import names_pictures
 from meritnas.data.split import Split
 from meritnas.data.tables.reading import TableReading
 from meritnas.data.tables.source import Source
@@ -36,7 +37,7 @@ def remarks_on(
     codes: np.ndarray,
     reading: TableReading,
 ) -> tuple[str, ...]:
-    """Sentences about columns that make scores better than they will be.
+    """Sentences about columns that make scores better than they will be, and about pictures.
 
     Args:
         source: The table.
@@ -49,7 +50,15 @@ def remarks_on(
     features = source.frame.drop(columns=source.target)
     dates, columns = _dates(encoder, reading), columns_by_name(features)
     ids = [_id_note(c.name) for c in encoder.number_columns if _is_id(c.name, columns[c.name])]
-    return (*dates, *ids, *_leaks(features, encoder, task, split.train, codes))
+    pictures = [_picture_note(name) for name, values in columns.items() if names_pictures(values)]
+    return (*pictures, *dates, *ids, *_leaks(features, encoder, task, split.train, codes))
+
+
+def _picture_note(name: str) -> str:
+    return (
+        f"column '{name}' names pictures, which no network for tables sees; --space fusion reads "
+        "them beside the other columns"
+    )
 
 
 def _dates(encoder: TableEncoder, reading: TableReading) -> list[str]:

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from meritnas.data.images.arrays import as_images
 from meritnas.data.images.encoder import ImageEncoder
-from meritnas.data.images.picture import PICTURE_ENDINGS, is_picture
-from meritnas.data.images.picture_stack import stack_pictures
-from meritnas.data.images.shape import with_channels, with_size
+from meritnas.data.pictures.picture import PICTURE_ENDINGS, is_picture
+from meritnas.data.pictures.picture_stack import stack_pictures
+from meritnas.data.pictures.shape import with_channels, with_size
 from meritnas.errors import DataError
 from meritnas.exporting.alone.program import Program
 

@@ -24,7 +24,7 @@ from meritnas.exporting.alone.table_rows import Cells, columns_of, is_nothing, t
 from meritnas.wording import listed
 
 
-class Predictor(Program):
+class ModalityProgram(Program):
     """A network for several modalities: arrays by name, or a table -> answers.
 
     Arrays are a dict: `video.0` and `video.1` are two features of the modality `video`; texts are
@@ -35,7 +35,7 @@ class Predictor(Program):
     def read(self, path: Path) -> tuple[Any, list[str] | None]:
         """A NumPy archive, or a table in a text file."""
         if path.suffix.lower() != ".npz":
-            return _Table(read_table_file(path, None)), None
+            return Table(read_table_file(path, None), path.resolve().parent), None
         check_plain_file(path)
         try:
             with np.load(path, allow_pickle=False) as archive:
@@ -45,15 +45,28 @@ class Predictor(Program):
 
     def inputs(self, data: Any) -> Tensor:
         """Rows float32 [n, width]."""
-        if isinstance(data, _Table):
-            return torch.from_numpy(modality_inputs(_of_columns(data, self.encoder), self.encoder))
-        if isinstance(data, Mapping):
-            return torch.from_numpy(modality_inputs(_of_arrays(data, self.encoder), self.encoder))
-        return self.inputs(_Table(columns_of(data)))
+        if not isinstance(data, Mapping):
+            return self.inputs(Table(columns_of(data)))
+        table = isinstance(data, Table)
+        found = _of_columns(data, self.encoder) if table else _of_arrays(data, self.encoder)
+        return torch.from_numpy(modality_inputs({**found, **self.pictures(data)}, self.encoder))
+
+    def pictures(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Of modalities that are pictures which a column names, these; here there are none."""
+        del data
+        return {}
 
 
-class _Table(dict[str, Cells]):
-    """Columns of a table by name, so that they are not taken for arrays."""
+class Predictor(ModalityProgram):
+    """A network for several modalities, none of which is named files: see `ModalityProgram`."""
+
+
+class Table(dict[str, Cells]):
+    """Columns of a table by name, so that they are not taken for arrays; and its folder, if any."""
+
+    def __init__(self, columns: Mapping[str, Cells], folder: Path | None = None) -> None:
+        super().__init__(columns)
+        self.folder = folder
 
 
 def modality_inputs(views: Mapping[str, Any], encoder: Mapping[str, Any]) -> np.ndarray:
@@ -140,7 +153,7 @@ def _of_columns(table: Mapping[str, Cells], encoder: Mapping[str, Any]) -> dict[
             views[name] = there
         elif kind == "written" and there:
             views[name] = _joined(list(there.values()))
-        elif kind not in ("table", "written"):
+        elif kind not in ("table", "written") and not each.get("columns"):
             own = {
                 column: _stacked(cells) for column, cells in table.items() if _of(column) == name
             }
@@ -153,6 +166,8 @@ def _of_arrays(arrays: Mapping[str, Any], encoder: Mapping[str, Any]) -> dict[st
     views: dict[str, Any] = {}
     for each in encoder["modalities"]:
         name, kind = each["name"], each["kind"]
+        if each.get("columns") and kind == "picture":
+            continue
         if kind in ("vector", "picture"):
             own = {key: np.asarray(array) for key, array in arrays.items() if _of(key) == name}
             views |= _grouped(own, name)

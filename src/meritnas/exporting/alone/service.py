@@ -191,6 +191,13 @@ def _written(known: Any, given: Any) -> dict[str, str]:
 def _check_names(data: Any, known: Any) -> None:
     """Complains about columns that the network has never heard of: a slip, most of the time."""
     names = dict.fromkeys(name for row in data for name in row) if _is_list(data) else list(data)
+    pictures = set(_named_pictures(known.encoder))
+    asked = [str(name) for name in names if str(name) in pictures]
+    if asked:
+        raise DataError(
+            f"the column {asked[0]} names pictures, and no file of this machine can be named in a "
+            "request; leave it out, and rows are answered without"
+        )
     heard = {*_known_names(known.encoder), known.task.target}
     strange = [str(n) for n in names if n not in heard and str(n).partition(".")[0] not in heard]
     if strange:
@@ -209,6 +216,15 @@ def _known_names(encoder: Mapping[str, Any]) -> Iterator[str]:
     for kind in ("numbers", "dates", "categories", "dropped"):
         columns: Iterable[Mapping[str, str]] = encoder.get(kind, ())
         yield from (column["name"] for column in columns)
+
+
+def _named_pictures(encoder: Mapping[str, Any]) -> Iterator[str]:
+    """The columns that name pictures, and the modalities that these are."""
+    for modality in encoder.get("modalities", ()):
+        read = modality.get("read", modality)
+        if read["kind"] == "picture" and read.get("columns"):
+            yield read["name"]
+            yield from read["columns"]
 
 
 def _plain(cell: Any) -> Any:

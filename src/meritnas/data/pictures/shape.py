@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image, ImageOps
 
-from meritnas.data.images.picture import Size
+from meritnas.data.pictures.picture import Size
 
 _LUMA = np.array([19595, 38470, 7471], dtype=np.uint32)
 """How much red, green and blue count in grey (ITU-R 601), in parts of 65536."""

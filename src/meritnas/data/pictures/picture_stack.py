@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from meritnas.data.images.picture import PictureFile, Size, picture_size, read_picture
+from meritnas.data.pictures.picture import PictureFile, Size, picture_size, read_picture
 
 MOST_PIXELS = 64
 """The longer side of pictures where no size is asked for, at most."""
@@ -32,29 +32,30 @@ def stack_pictures(
     notes: tuple[str, ...] = ()
     if size is None:
         sizes = Counter(map(picture_size, files, names))
-        size = _usual_size(sizes)
-        notes = _size_notes(sizes, size)
+        size = usual_size(sizes)
+        notes = size_notes(sizes, size)
     images = np.empty((len(files), *size, 1), dtype=np.uint8)
     for place, (file, name) in enumerate(zip(files, names, strict=True)):
         pixels = read_picture(file, name, size)
-        if images.shape[3] == 1 and _has_colour(pixels):
+        if images.shape[3] == 1 and has_colour(pixels):
             images = np.repeat(images, 3, axis=3)
         images[place] = pixels[..., : images.shape[3]]
     return images, notes
 
 
-def _has_colour(pixels: np.ndarray) -> bool:
+def has_colour(pixels: np.ndarray) -> bool:
+    """Whether the channels of pixels [h, w, c] differ anywhere."""
     return bool((pixels != pixels[..., :1]).any())
 
 
-def _usual_size(sizes: Counter[Size]) -> Size:
+def usual_size(sizes: Counter[Size]) -> Size:
     """Returns the most common size, the larger one of equals, scaled down if it is too large."""
     height, width = max(sizes, key=lambda size: (sizes[size], size[0] * size[1], size))
     scale = min(1.0, MOST_PIXELS / max(height, width))
     return max(1, round(height * scale)), max(1, round(width * scale))
 
 
-def _size_notes(sizes: Counter[Size], size: Size) -> tuple[str, ...]:
+def size_notes(sizes: Counter[Size], size: Size) -> tuple[str, ...]:
     """Returns a sentence about resizing, or nothing if no picture is resized."""
     if set(sizes) == {size}:
         return ()
