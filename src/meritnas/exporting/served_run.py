@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,17 @@ import pandas as pd
 from torch import Tensor
 
 from meritnas.data.kinds import kind_of
+from meritnas.errors import UsageError
 from meritnas.prediction.predictor import Predictor
 from meritnas.prediction.writer import write_text
+
+
+def check_server() -> None:
+    """Complain where the package that listens is missing, before a run is loaded for it."""
+    if find_spec("uvicorn") is None:
+        raise UsageError(
+            "the package uvicorn is not installed; install it with pip install 'meritnas[serve]'"
+        )
 
 
 class ServedRun:

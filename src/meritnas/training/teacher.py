@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
-from sklearn.model_selection import KFold, StratifiedKFold
 from torch import Tensor, nn
 
 from meritnas.data.bundle import Part
@@ -104,6 +103,9 @@ def trees_out_of_fold(
 
 def _parts(task: Task, train: Part, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
     """(rows that trees see, rows that they answer), each row answered once; by classes."""
+    # Only now, like scikit-learn's trees.
+    from sklearn.model_selection import KFold, StratifiedKFold
+
     kind = KFold if task.kind == "regression" else StratifiedKFold
     folds = kind(FOLDS, shuffle=True, random_state=seed)
     for seen, unseen in folds.split(train.inputs.numpy(), train.target.numpy()):

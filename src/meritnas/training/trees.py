@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from torch import Tensor
 
 from meritnas.data.bundle import Part
@@ -59,6 +58,9 @@ def fitted_trees(
         most: trees of each class.
         seed: of scikit-learn's draws.
     """
+    # Only now: nobody should wait for scikit-learn's ensembles who asks for no trees.
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
     kinds = len(task.classes) if task.kind == "multiclass" else 1
     a_stage = kinds * (_A_TREE + train.inputs.numel() * _OF_A_TREE)
     codes = [

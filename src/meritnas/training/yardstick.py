@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor
 
 from meritnas.data.bundle import Bundle, Part
@@ -138,6 +137,9 @@ class _Scored:
 
 def _linear(task: Task, inputs: TableInputs, train: Part, seconds: float, seed: int) -> Outputs:
     """A linear model of numbers and of a 1 for each category."""
+    # Only now, like scikit-learn's trees.
+    from sklearn.linear_model import LogisticRegression, Ridge
+
     rows, answers, weights = _wide(train.inputs, inputs), train.target.numpy(), weights_of(train)
     work = rows.size * max(1, len(task.classes)) * _OF_A_STEP
     if task.kind == "regression":

@@ -50,9 +50,10 @@ def serve(
 
         from meritnas.exporting.alone.service import Service
         from meritnas.exporting.alone.service import serve as listen
-        from meritnas.exporting.served_run import ServedRun
+        from meritnas.exporting.served_run import ServedRun, check_server
         from meritnas.prediction.predictor import load_predictor
 
+        check_server()
         known = ServedRun(load_predictor(run, network, trusted(run, trust)))
         say(f"listening on http://{host}:{port}; Ctrl-C ends it")
         listen(Service(known, max_request_mb), host, port)
