@@ -1,4 +1,5 @@
 # `make search` and `make test` do all set-up themselves.
+SHELL := /bin/bash
 VENV := .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
@@ -6,7 +7,7 @@ READY := $(VENV)/.ready
 DATA ?= digits
 MAX_PARAMS ?= 4000
 
-.PHONY: search test browser docs lint clean
+.PHONY: search test browser docs docs-version gallery lint wheel wheel-test clean
 
 search: $(READY)
 	$(BIN)/meritnas search $(DATA) --max-params $(MAX_PARAMS)
@@ -24,7 +25,26 @@ browser:
 	|| echo "no chromium and chromium-driver here: tests of pages in a browser are skipped"
 
 docs: $(READY)
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# Beside the site of other versions, with a list to choose from, on the branch gh-pages of this repository.
+docs-version: $(READY)
+	DOCS_VERSIONS=mike $(BIN)/mike deploy --update-aliases $$($(BIN)/python -c "import meritnas; print(meritnas.__version__)") latest
+	$(BIN)/mike set-default latest
+
+# Runs the notebooks of the gallery, and the pages of errors, and writes what they say.
+gallery: $(READY)
+	$(BIN)/python docs/gallery.py
+
+wheel: $(READY)
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+# From an empty environment to a first result, in three commands, timed.
+wheel-test: wheel
+	rm -rf build/fresh
+	time $(PYTHON) -m venv build/fresh
+	time build/fresh/bin/pip install --quiet --constraint constraints.txt dist/meritnas-*.whl
+	cd build/fresh && time bin/meritnas search wine --max-params 900 --out first
 
 lint: $(READY)
 	$(BIN)/ruff check --fix .

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -49,19 +47,6 @@ NEEDS: dict[str, tuple[str, Callable[[], object]]] = {
 }
 """Package -> the extra that has it, and something that needs it."""
 
-LATE = ["sklearn.ensemble", "sklearn.linear_model", "sklearn.model_selection", "typer"]
-"""What would make `from meritnas import NASClassifier` slow, for models that few fit."""
-
-SEARCH = """
-import sys
-sys.modules.update(dict.fromkeys({blocked!r}))
-from meritnas import NASClassifier
-assert not set({late!r}) & sys.modules.keys()
-from meritnas.cli.main import main
-main("search wine --max-params 900 --epochs 1 --retrain-epochs 1 --finalists 1 --retrain-seeds 1"
-     " --widths 4,8 --layers 2 --threads 1 --out run".split())
-"""
-
 
 def test_every_extra_for_users_is_looked_at() -> None:
     known = {extra for extra, _ in NEEDS.values()} | {"serve"}
@@ -91,15 +76,3 @@ def test_serve_says_the_command_before_it_looks_at_the_run(
     said = "".join(capsys.readouterr().err.split())
     assert "pipinstall'meritnas[serve]'" in said
     assert "listening" not in said
-
-
-def test_a_search_needs_no_extra_and_starts_without_them(tmp_path: Path) -> None:
-    blocked = [*NEEDS, "uvicorn", "matplotlib", "mkdocs", "selenium", "pytest"]
-    subprocess.run(
-        [sys.executable, "-c", SEARCH.format(blocked=blocked, late=LATE)],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": ""},
-        check=True,
-        capture_output=True,
-    )
-    assert (tmp_path / "run" / "report.html").exists()

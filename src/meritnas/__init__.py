@@ -47,11 +47,13 @@ if TYPE_CHECKING:  # for type checkers and editors; all else finds names as `__g
     from meritnas.data.tables.reading import TableReading as TableReading
     from meritnas.data.texts.reading import TextReading as TextReading
     from meritnas.errors import DataError as DataError
+    from meritnas.errors import DivergedError as DivergedError
     from meritnas.errors import InfeasibleError as InfeasibleError
     from meritnas.errors import MeritNASError as MeritNASError
     from meritnas.errors import SpaceError as SpaceError
     from meritnas.errors import StoreError as StoreError
     from meritnas.errors import UsageError as UsageError
+    from meritnas.errors import WorkersError as WorkersError
     from meritnas.estimators.fusion import NASFusionClassifier as NASFusionClassifier
     from meritnas.estimators.fusion import NASFusionRegressor as NASFusionRegressor
     from meritnas.estimators.tables import NASClassifier as NASClassifier
@@ -145,11 +147,13 @@ _MODULES = {
     "meritnas.data.texts.reading": ("TextReading",),
     "meritnas.errors": (
         "DataError",
+        "DivergedError",
         "InfeasibleError",
         "MeritNASError",
         "SpaceError",
         "StoreError",
         "UsageError",
+        "WorkersError",
     ),
     "meritnas.estimators.fusion": ("NASFusionClassifier", "NASFusionRegressor"),
     "meritnas.estimators.tables": ("NASClassifier", "NASRegressor"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 __version__ = "0.2.0"
+"""Of this package."""
 
 
 def is_newer(version: str) -> bool:

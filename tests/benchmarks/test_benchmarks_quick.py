@@ -58,6 +58,7 @@ ARGUMENTS = {
     "shapley_variance": [],
     "tabular_step": [],
     "teachers": ["wine:target:2000"],
+    "startup": [],
     "table_spaces": ["wine:target:2000"],
     "tabular_peers": ["wine:target:2000"],
     "tabular_quality": ["wine", "--max-params", "2000", "--strategies", "tabnas,evolution"],

@@ -17,18 +17,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from all_flags import all_flags, click_command, flags_of
+from all_pages import PAGES, ROOT, page_name
 from PIL import Image
 
 from meritnas.cli.chosen import find_chosen
 from meritnas.cli.main import main
 from meritnas.explanation import network as network_credit
 
-ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
 FULL = bool(os.environ.get("MERITNAS_FULL"))
 """Whether commands run as they are; otherwise with short trainings of small networks."""
-
-IDS = [page.name for page in PAGES]
 
 SHORT = {"epochs": "1", "retrain-epochs": "1", "finalists": "1", "threads": "1"}
 CELLS = {"image-size": "8", "channels": "2", "cells": "3", "supernet-channels": "2"}
@@ -116,7 +113,10 @@ def shortened(words: list[str]) -> list[str]:
     return words
 
 
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
+WITH_COMMANDS = [page for page in PAGES if BLOCK.search(page.read_text())]
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=page_name)
 def test_commands_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -162,7 +162,7 @@ def run_python(words: list[str]) -> None:
 def mentioned() -> Iterator[Any]:
     for page in PAGES:
         for text in dict.fromkeys(INLINE.findall(page.read_text())):
-            yield pytest.param(" ".join(text.split()), id=f"{page.name}-{text[:40]}")
+            yield pytest.param(" ".join(text.split()), id=f"{page_name(page)}-{text[:40]}")
 
 
 @pytest.mark.parametrize("text", list(mentioned()))
@@ -184,7 +184,7 @@ class Parsed(Exception):
 def measured() -> Iterator[Any]:
     for page in PAGES:
         for text in dict.fromkeys(BENCHMARK.findall(page.read_text())):
-            yield pytest.param(" ".join(text.split()), id=f"{page.name}-{text[7:60]}")
+            yield pytest.param(" ".join(text.split()), id=f"{page_name(page)}-{text[7:60]}")
 
 
 @pytest.mark.parametrize("text", list(measured()))
