@@ -63,7 +63,9 @@ def main() -> int:
     ]
     show("CPU seconds", rows)
     targets = [
-        Target(f"{name}: at most {AIMS[name]} s", f"{median(each):.2f} s", median(each) < AIMS[name])
+        Target(
+            f"{name}: at most {AIMS[name]} s", f"{median(each):.2f} s", median(each) < AIMS[name]
+        )
         for (name, source), each in found.items()
         if source == OWN and name in AIMS
     ]

@@ -1,4 +1,4 @@
-"""What is built to be installed elsewhere: its contents, what it says of itself, and that it works."""
+"""What is built to be installed elsewhere: what is in it, what it says, and that it works."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
-from test_extras import NEEDS
+import yaml
 
 import meritnas
+from test_extras import NEEDS
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -44,7 +45,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "src", copy / "src", ignore=leave)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
-    build = ["wheel", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "-w", copy, copy]
+    build = [
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--no-build-isolation",
+        "-w",
+        copy,
+        copy,
+    ]
     subprocess.run([sys.executable, "-m", "pip", *build], check=True)
     (built,) = copy.glob("*.whl")
     return built
@@ -101,3 +111,12 @@ def test_the_version_is_the_same_everywhere() -> None:
     cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     assert cited
     assert {PROJECT["version"], cited[1]} == {meritnas.__version__}
+
+
+def test_hooks_before_a_commit_fetch_nothing() -> None:
+    found = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert {repo["repo"] for repo in found} == {"local"}
+    hooks = [hook for repo in found for hook in repo["hooks"]]
+    assert {hook["language"] for hook in hooks} == {"system"}
+    wanted = {hook["entry"].split()[0] for hook in hooks}
+    assert wanted == {f".venv/bin/{name}" for name in ("python", "ruff", "mypy")}

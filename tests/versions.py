@@ -30,8 +30,8 @@ found = meritnas.search("wine", max_params=900, epochs=2, retraining=short, out=
 print(found.architecture, found.test)
 meritnas.export("wine", to="python", out="exported")
 rows, classes = load_wine(return_X_y=True, as_frame=True)
-fitted = NASClassifier(max_params=900, epochs=2, retraining=short, random_state=0).fit(rows, classes)
-print("accuracy", fitted.score(rows, classes))
+estimator = NASClassifier(max_params=900, epochs=2, retraining=short, random_state=0)
+print("accuracy", estimator.fit(rows, classes).score(rows, classes))
 """
 
 
@@ -55,7 +55,9 @@ def try_out(which: str, folder: Path, tests: list[str]) -> bool:
         ([python, "-c", SMOKE], place),
         *([([python, "-m", "pytest", "-x", *tests], ROOT)] if tests else []),
     ]
-    return all(subprocess.run(step, cwd=where, check=False).returncode == 0 for step, where in steps)
+    return all(
+        subprocess.run(step, cwd=where, check=False).returncode == 0 for step, where in steps
+    )
 
 
 def main() -> int:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 from all_pages import NOTEBOOKS, ROOT
-from browser import DRIVER, PROGRAM, browsing
 
 import meritnas
 import meritnas.nn
+from browser import DRIVER, PROGRAM, browsing
 
 LOADED = {
     "script": "src",
