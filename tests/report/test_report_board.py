@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import DRIVER, PROGRAM, Browser, browsing
 from page_helpers import Page, elsewhere, section
 
+from browser import DRIVER, PROGRAM, Browser, browsing
 from meritnas.report.board.board import Board, write_board
 from unchecked import unchecked_copy
 
