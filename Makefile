@@ -37,6 +37,7 @@ gallery: $(READY)
 	$(BIN)/python docs/gallery.py
 
 wheel: $(READY)
+	rm -rf build/lib # else modules that are gone come back from there
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 # From an empty environment to a first result, in three commands, timed.

@@ -88,14 +88,17 @@ def test_the_wheel_works_without_extras_and_without_a_browser(wheel: Path, tmp_p
     """In an environment of its own that sees the packages of this one, but not this tree."""
     venv.create(tmp_path / "fresh", symlinks=True)
     python = tmp_path / "fresh" / "bin" / "python"
+    own = {**os.environ, "PATH": "", "PYTHONPATH": ""}
     install = ["--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel]
-    subprocess.run([sys.executable, "-m", "pip", *install], check=True)
+    subprocess.run([sys.executable, "-m", "pip", *install], env=own, check=True)
     (packages,) = (tmp_path / "fresh").glob("lib/python*/site-packages")
     (packages / "others.pth").write_text(sysconfig.get_path("purelib"))
-    own = {**os.environ, "PATH": "", "PYTHONPATH": ""}
     blocked = [*NEEDS, "uvicorn", "matplotlib", "mkdocs", "selenium", "pytest"]
     code = SEARCH.format(blocked=blocked, late=LATE, place=str(packages))
-    subprocess.run([python, "-c", code], cwd=tmp_path, env=own, check=True, capture_output=True)
+    done = subprocess.run(
+        [python, "-c", code], cwd=tmp_path, env=own, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
     assert (tmp_path / "run" / "report.html").exists()
     said = subprocess.run(
         [tmp_path / "fresh" / "bin" / "meritnas", "--version"],

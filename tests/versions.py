@@ -10,6 +10,7 @@ run in it, and the tests that are named. It ends with 1 where a set fails.
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -45,6 +46,7 @@ def wanted(which: str) -> list[str]:
 def try_out(which: str, folder: Path, tests: list[str]) -> bool:
     """Whether a set works."""
     place = folder / which
+    shutil.rmtree(ROOT / "build" / "lib", ignore_errors=True)  # modules that are gone since
     subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
     python = place / "bin" / "python"
     install = [python, "-m", "pip", "install", "--quiet", "--upgrade"]
