@@ -169,6 +169,7 @@ def test_only_the_list_of_kinds_knows_all_of_them() -> None:
         "meritnas.cli.commands.columns",
         *("meritnas.data.kinds", "meritnas.explanation.modality_use", "meritnas.api"),
         *("meritnas.explanation.modalities", "meritnas.cli.commands.explain"),
+        "meritnas.explanation.under_noise",
         *("meritnas.estimators.tables", "meritnas.estimators.fusion", "meritnas.prediction.writer"),
     }
     inner = tuple(f"meritnas.data.{kind}." for kind in KINDS)

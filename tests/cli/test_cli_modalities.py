@@ -193,6 +193,9 @@ def test_what_each_modality_is_worth(knowing: Path, meritnas: Command) -> None:
     noisy = [row for row in found["disturbed"] if row["disturbance"] == "gaussian"]
     assert len(noisy) == 4 * 4
     assert {row["level"] for row in noisy} == {0.0, 0.01, 0.05, 0.1}
+    own = [row["values"]["sound"] for row in noisy if row["modality"] == "sound"]
+    assert own[0] == pytest.approx(worth["sound"]["value"])
+    assert own[-1] < own[0]  # it tells half of the class, and less of it under noise
     assert Path(found["figure"]).name == "modalities.svg"
     picture = ElementTree.parse(found["figure"])
     written = {each.text for each in picture.iter("{http://www.w3.org/2000/svg}text")}

@@ -9,15 +9,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from torch import Tensor
 
 from meritnas.data.modalities.encoder import ModalityEncoder
 from meritnas.data.modalities.noise import Noise
+from meritnas.data.modalities.noisy_samples import NoisySamples
 from meritnas.devices.placement import CPU
 from meritnas.errors import StoreError, UsageError, whole_number
-from meritnas.explanation.modality_use import Disturbed, ModalityUse, disturbed_scores, modality_use
+from meritnas.explanation.modality_use import ModalityUse, modality_use
+from meritnas.explanation.under_noise import Disturbed, disturbed_scores
 from meritnas.plugins import Trusted
 from meritnas.prediction.predictor import load_predictor
+from meritnas.prepare.preparation import source_again
 from meritnas.run.job import Job
 from meritnas.store.run_store import RunStore
 from meritnas.training.metrics import main_metric
@@ -36,8 +41,9 @@ class ModalityExplanation:
     Attributes:
         metric: what its scores are.
         use: the worth of each modality.
-        disturbed: scores under noise, and with modalities missing.
-        figure: where both are drawn.
+        disturbed: scores under noise and what each modality is worth there, and scores with
+            modalities missing.
+        figure: where all of it is drawn.
         network: a digest of its weights.
     """
 
@@ -76,16 +82,18 @@ def explain_modalities(
     predictor = load_predictor(store.folder, trust=trust)
     if not isinstance(predictor.encoder, ModalityEncoder):
         raise UsageError(f"run {store.folder} has one kind of data only, no modalities to compare")
-    layout, task = predictor.encoder.layout, predictor.task
-    part = Job.reopen(store, data, trust).bundle.test.to(CPU)
+    encoder, task = predictor.encoder, predictor.task
+    job = Job.reopen(store, data, trust)
+    part = job.bundle.test.to(CPU)
     _LOG.info("what each modality is worth")
-    use = modality_use(predictor.module, task, part, layout, seed)
+    use = modality_use(predictor.module, task, part, encoder.layout, seed)
     network = hashlib.sha256((store.folder / _WEIGHTS).read_bytes()).hexdigest()
     kinds: Sequence[Noise] = (noise,) if isinstance(noise, str) else noise
     found: list[Disturbed] = []
     if kinds:
         _LOG.info("noise and missing modalities")
-        found = disturbed_scores(predictor.module, task, part, layout, kinds, seed)
+        samples = _samples(store, data, job, encoder, part.inputs)
+        found = disturbed_scores(predictor.module, task, part.target, samples, use, kinds, seed)
     anew = {row.disturbance for row in found}
     kept = [row for row in _earlier(store, network) if row.disturbance not in anew]
     explained = ModalityExplanation(
@@ -93,6 +101,16 @@ def explain_modalities(
     )
     store.write_json(TABLE, explained.to_json())
     return explained
+
+
+def _samples(
+    store: RunStore, data: Any, job: Job, encoder: ModalityEncoder, inputs: Tensor
+) -> NoisySamples:
+    """The test samples; where frozen backbones read them first, with what these read."""
+    if not encoder.frozen:
+        return NoisySamples(encoder, inputs, {}, np.arange(len(inputs)))
+    source, outline = source_again(job.settings, store, data)
+    return NoisySamples(encoder, inputs, source.views, outline.split.test)
 
 
 def _earlier(store: RunStore, network: str) -> list[Disturbed]:

@@ -1,4 +1,4 @@
-"""What each modality is worth to a trained network, and what noise costs."""
+"""What each modality is worth to a trained network."""
 
 from __future__ import annotations
 
@@ -12,15 +12,11 @@ from torch import Tensor, nn
 
 from meritnas.credit.shapley import ShapleyValues, shapley_values
 from meritnas.data.bundle import Part
-from meritnas.data.modalities.noise import LEVELS, Noise, add_noise, drop_modalities
 from meritnas.data.modalities.row_layout import RowLayout
 from meritnas.data.task import Task
 from meritnas.devices.placement import beside, on_cpu
 from meritnas.training.resampled_scores import resampled_scores
 from meritnas.training.train import outputs_of
-
-CHANCES = (0.1, 0.2, 0.3)
-"""How often a sample loses a modality (SM-ShapNAS, table 10)."""
 
 _RESAMPLES = 200
 _REACH = (2.5, 97.5)
@@ -103,62 +99,7 @@ def modality_use(
     )
 
 
-@dataclass(frozen=True)
-class Disturbed:
-    """The score of a network on disturbed samples.
-
-    Attributes:
-        disturbance: the kind of noise, or `missing`.
-        modality: which one is noisy; `all`, or `any` for one that is drawn for each sample.
-        level: variance or share of noise, or the chance to be missing; 0 for none.
-        score: what it reaches.
-    """
-
-    disturbance: str
-    modality: str
-    level: float
-    score: float
-
-
-def disturbed_scores(
-    module: nn.Module,
-    task: Task,
-    part: Part,
-    layout: RowLayout,
-    kinds: Sequence[Noise],
-    seed: int = 0,
-) -> list[Disturbed]:
-    """How a network does when one modality, or all, are noisy, or one is missing by chance.
-
-    Args:
-        module: trained on undisturbed samples.
-        task: how good outputs are.
-        part: samples that it was not trained on.
-        layout: where the modalities stand in a sample.
-        kinds: of noise; each at the three levels of SM-ShapNAS' table 5.
-        seed: of the noise.
-    """
-
-    def score(inputs: Tensor) -> float:
-        return float(task.score(outputs_of(module, inputs), part.target))
-
-    everyone = tuple(range(len(layout.names)))
-    clean = score(part.inputs)
-    found = []
-    for kind in kinds:
-        for name, numbers in [*((n, (k,)) for k, n in enumerate(layout.names)), ("all", everyone)]:
-            found.append(Disturbed(kind, name, 0.0, clean))
-            for level in LEVELS:
-                noisy = add_noise(part.inputs, layout, numbers, kind, level, seed)
-                found.append(Disturbed(kind, name, level, score(noisy)))
-    found.append(Disturbed("missing", "any", 0.0, clean))
-    for chance in CHANCES:
-        fewer = drop_modalities(part.inputs, layout, chance, seed)
-        found.append(Disturbed("missing", "any", chance, score(fewer)))
-    return found
-
-
-def _with_only(inputs: Tensor, layout: RowLayout, coalition: Sequence[bool]) -> Tensor:
+def with_only(inputs: Tensor, layout: RowLayout, coalition: Sequence[bool]) -> Tensor:
     """The same samples, lacking the modalities that are not in a coalition."""
     found = inputs.clone()
     for number, here in enumerate(coalition):
@@ -190,7 +131,7 @@ class _Scored:
 
     def _try(self, coalition: np.ndarray) -> np.ndarray:
         target = self.part.target
-        inputs = _with_only(self.part.inputs, self.layout, coalition.tolist())
+        inputs = with_only(self.part.inputs, self.layout, coalition.tolist())
         outputs = outputs_of(self.module, inputs)
         drawn = resampled_scores(self.task, outputs, target, beside(self.counts, target))
         return np.append(float(self.task.score(outputs, target)), on_cpu(drawn).numpy())

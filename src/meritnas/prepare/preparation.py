@@ -122,9 +122,7 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: Any) -> Prepa
         data: what the run was given in memory; None for data that is elsewhere.
     """
     kind = store.decode("config.json", kind_of_run)
-    kept = store.decode("config.json", _kept_data)
-    source = load_again(kept, data, str(store.folder), settings.reading)
-    outline = kind.outline(source, settings.reading, settings.seed)
+    source, outline = source_again(settings, store, data)
     if not store.has("preprocessing.json"):  # killed between the first two files of a run
         if settings.teacher == "given":
             check_answers(store)
@@ -155,6 +153,20 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: Any) -> Prepa
     facts = kind.facts(source, outline, settings.reading)
     notes = _notes(settings, kind, source, outline, bundle)
     return Preparation(kind, source.name, bundle, family, encoding, facts, notes)
+
+
+def source_again(settings: SearchSettings, store: RunStore, data: Any) -> tuple[Any, Outline]:
+    """The data of an existing run as they were found, and how their rows are split.
+
+    Args:
+        settings: the run's.
+        store: the run.
+        data: what the run was given in memory; None for data that is elsewhere.
+    """
+    kind = store.decode("config.json", kind_of_run)
+    kept = store.decode("config.json", _kept_data)
+    source = load_again(kept, data, str(store.folder), settings.reading)
+    return source, kind.outline(source, settings.reading, settings.seed)
 
 
 def _notes(

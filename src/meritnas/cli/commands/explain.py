@@ -23,7 +23,7 @@ from meritnas.report.terminal.credit_table import (
     parts_table,
 )
 from meritnas.report.terminal.feature_table import feature_table
-from meritnas.report.terminal.modality_table import disturbed_table, use_table
+from meritnas.report.terminal.modality_table import disturbed_table, use_table, worth_table
 
 Noise = Literal["gaussian", "shot", "impulse", "speckle", "all"]
 
@@ -151,5 +151,8 @@ def _modalities(
     console.print(use_table(plain))
     if plain["disturbed"]:
         console.print(disturbed_table(plain["disturbed"], found.metric))
+    worth = worth_table(plain["disturbed"])
+    if worth is not None:
+        console.print(worth)
     say(f"drawn in {found.figure}")
     say(f"look at it: {run}/report.html")

@@ -123,8 +123,7 @@ class ModalityEncoder:
     @property
     def own_names(self) -> frozenset[str]:
         """The frozen backbones, as `module:function`."""
-        frozen = (each for each in self.modalities if isinstance(each, FrozenModality))
-        return frozenset(each.backbone for each in frozen)
+        return frozenset(each.backbone for each in self.frozen.values())
 
     @property
     def warnings(self) -> list[str]:
@@ -173,6 +172,11 @@ class ModalityEncoder:
                 each.encode(known[each.name], chosen, out)
                 out[out[:, 0] == 0] = 0.0
         return torch.from_numpy(inputs)
+
+    @property
+    def frozen(self) -> dict[int, FrozenModality]:
+        """The modalities that a network which is not trained reads first, by number."""
+        return {k: m for k, m in enumerate(self.modalities) if isinstance(m, FrozenModality)}
 
     def to_json(self) -> dict[str, Any]:
         """Returns the encoder as plain JSON values; floats keep every bit."""

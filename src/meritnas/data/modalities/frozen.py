@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,6 +27,8 @@ _ROWS_AT_ONCE = 256
 
 Read: TypeAlias = VectorModality | PictureModality | WrittenModality | TableModality
 """A modality as it comes: how its values become numbers."""
+Disturb: TypeAlias = "Callable[[Tensor], Tensor]"
+"""Values [n, width] from 0 to 1 -> other ones."""
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,19 @@ class FrozenModality:
             )
         return network
 
-    def encode(self, view: View, rows: np.ndarray, out: np.ndarray) -> None:
-        """Writes presence and features of some rows into `out` [n, 1 + width]."""
+    def encode(
+        self, view: View, rows: np.ndarray, out: np.ndarray, disturb: Disturb | None = None
+    ) -> None:
+        """Writes presence and features of some rows into `out` [n, 1 + width].
+
+        Args:
+            view: The values of all samples.
+            rows: Positions of those to encode.
+            out: Where they are written.
+            disturb: What is done to the values, scaled to 0..1, before the network sees them.
+        """
         done = 0
-        for there, features in self._seen(view, rows):
+        for there, features in self._seen(view, rows, disturb):
             part = out[done : done + len(there)]
             part[:, 0] = there
             start = 1
@@ -126,7 +137,9 @@ class FrozenModality:
                 start = end
             done += len(there)
 
-    def _seen(self, view: View, rows: np.ndarray) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+    def _seen(
+        self, view: View, rows: np.ndarray, disturb: Disturb | None = None
+    ) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
         """Yields some rows at a time: who has the modality [some], and features of those."""
         import torch  # in methods: a run's encoder is read, and shown, without it
 
@@ -136,7 +149,10 @@ class FrozenModality:
             values = np.zeros((len(chosen), layout.width), dtype=np.float32)
             self.read.encode(view, chosen, values)
             there = values[:, 0] > 0
-            yield there, self._features(layout.features(torch.from_numpy(values[there]), 0))
+            given = torch.from_numpy(values[there])
+            if disturb is not None:
+                given[:, 1:] = disturb(given[:, 1:])
+            yield there, self._features(layout.features(given, 0))
 
     def _features(self, given: list[Tensor]) -> list[np.ndarray]:
         import torch

@@ -44,9 +44,7 @@ def add_noise(
     Raises:
         UsageError: There is no such noise, level or modality.
     """
-    if kind not in KINDS:
-        raise UsageError(f"no noise '{kind}'; use one of {', '.join(KINDS)}")
-    _check_share("level", level)
+    check_noise(kind, level)
     generator = torch.Generator().manual_seed(seed)
     noisy = inputs.clone()
     for number in sorted(set(modality_numbers)):
@@ -55,11 +53,23 @@ def add_noise(
             raise UsageError(f"no modality {number}; there are {len(layout.names)}, from 0 on")
         columns = layout.values(number)
         # Drawn on the CPU, so that a seed means the same on every device.
-        values = on_cpu(inputs[:, columns])
-        changed = _NOISY[kind](values, level, generator) if level else values
+        changed = noisy_values(on_cpu(inputs[:, columns]), kind, level, generator)
         present = layout.present(inputs, number)[:, None]
-        noisy[:, columns] = beside(changed.clamp(0.0, 1.0), inputs) * present
+        noisy[:, columns] = beside(changed, inputs) * present
     return noisy
+
+
+def check_noise(kind: str, level: float) -> None:
+    """Complains about a kind of noise, or a level, that there is not."""
+    if kind not in KINDS:
+        raise UsageError(f"no noise '{kind}'; use one of {', '.join(KINDS)}")
+    _check_share("level", level)
+
+
+def noisy_values(values: Tensor, kind: Noise, level: float, generator: torch.Generator) -> Tensor:
+    """Values from 0 to 1 with noise, clipped to that, as `add_noise` says."""
+    changed = _NOISY[kind](values, level, generator) if level else values
+    return changed.clamp(0.0, 1.0)
 
 
 def drop_modalities(inputs: Tensor, layout: RowLayout, chance: float, seed: int) -> Tensor:
@@ -77,7 +87,13 @@ def drop_modalities(inputs: Tensor, layout: RowLayout, chance: float, seed: int)
         UsageError: It is no probability.
     """
     _check_share("chance", chance)
-    generator = torch.Generator().manual_seed(seed)
+    return drop_drawn(inputs, layout, chance, torch.Generator().manual_seed(seed))
+
+
+def drop_drawn(
+    inputs: Tensor, layout: RowLayout, chance: float, generator: torch.Generator
+) -> Tensor:
+    """The same with numbers of a generator on the CPU, which moves on."""
     numbers = range(len(layout.names))
     has = torch.stack([on_cpu(layout.present(inputs, number)) > 0 for number in numbers], dim=1)
     loses = torch.rand(len(inputs), generator=generator) < chance

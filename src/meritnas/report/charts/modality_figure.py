@@ -9,10 +9,11 @@ from meritnas.report.charts.bars import Bar, interval_bars
 from meritnas.report.charts.figure import Figure
 from meritnas.report.charts.figure_file import figure_file
 from meritnas.report.charts.lines import Series, line_chart
+from meritnas.report.modality_rows import ALL, worth_under_noise
 from meritnas.report.names import metric_name
 
 _SIZE = (440.0, 250.0)
-_TOGETHER = ("all", "any")
+_TOGETHER = (ALL, "any")
 """What rows of scores under noise call no single modality."""
 
 Scores = dict[str, dict[float, float]]
@@ -52,6 +53,23 @@ def noise_figures(kinds: Mapping[str, Scores], metric: str) -> tuple[Figure, ...
     return tuple(figures)
 
 
+def worth_figures(disturbed: Sequence[Mapping[str, Any]], metric: str) -> tuple[Figure, ...]:
+    """What each modality is worth as noise on it grows, a figure for each kind of noise."""
+    kinds: dict[str, list[Series]] = {}
+    for one in worth_under_noise(disturbed):
+        if not one.everywhere:
+            lines, points = kinds.setdefault(one.disturbance, []), sorted(one.values.items())
+            lines.append(Series(one.modality, points, dots=True, colour=len(lines)))
+    figures = []
+    for kind, series in kinds.items():
+        words = f"What each modality is worth under {kind} noise on it"
+        value = f"Shapley value ({metric_name(metric)})"
+        chart = line_chart(words, series, "level", y_label=value, size=_SIZE)
+        if chart:
+            figures.append(Figure(chart, f"worth of what is noisy, {kind}", tuple(series)))
+    return tuple(figures)
+
+
 def modality_file(
     use: Sequence[Mapping[str, Any]], disturbed: Sequence[Mapping[str, Any]], metric: str
 ) -> str:
@@ -59,8 +77,9 @@ def modality_file(
 
     Args:
         use: rows of `ModalityUse.rows`.
-        disturbed: rows with disturbance, modality, level and score; may be empty.
+        disturbed: rows with disturbance, modality, level, score and values; may be empty.
         metric: what the score is.
     """
-    figures = [use_figure(use, metric), *noise_figures(scores_by_kind(disturbed), metric)]
+    under_noise = noise_figures(scores_by_kind(disturbed), metric)
+    figures = [use_figure(use, metric), *under_noise, *worth_figures(disturbed, metric)]
     return figure_file("Modalities", figures)

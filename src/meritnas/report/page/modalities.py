@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from meritnas.prepare.config import kind_of_run
-from meritnas.report.charts.modality_figure import noise_figures, scores_by_kind, use_figure
+from meritnas.report.charts.modality_figure import (
+    noise_figures,
+    scores_by_kind,
+    use_figure,
+    worth_figures,
+)
 from meritnas.report.explain_hint import explain_code, explain_lead
-from meritnas.report.modality_rows import USE_HEAD, use_cells
+from meritnas.report.modality_rows import USE_HEAD, use_cells, worth_under_noise
 from meritnas.report.names import metric_name
-from meritnas.report.numbers import score_text
+from meritnas.report.numbers import score_text, signed_text
 from meritnas.report.page.section import Section, Table
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
@@ -26,7 +31,7 @@ def modalities_section(run: RunFiles, network: RunNetwork) -> Section | None:
         return Section("modalities", "Modalities", lead, code=explain_code(run, modalities=True))
     metric = metric_name(str(explained.get("metric", "score")))
     figure = use_figure(rows, str(explained.get("metric", "score")))
-    table = Table(USE_HEAD, tuple(map(use_cells, rows)))
+    table = Table(USE_HEAD, tuple(use_cells(row, explained["score"]) for row in rows))
     lead = (
         f"The test {metric} is {score_text(explained['score'])} with all modalities and "
         f"{score_text(explained['nothing'])} with none; Shapley values share out the difference."
@@ -59,3 +64,31 @@ def noise_section(run: RunFiles, network: RunNetwork) -> Section | None:
     )
     figures = noise_figures(kinds, metric)
     return Section("noise", "Noise and missing modalities", lead, figures=figures, table=table)
+
+
+def noisy_worth_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """What each modality is worth as noise grows (SM-ShapNAS, table 11)."""
+    del network
+    explained = run["modalities"]
+    rows = explained.get("disturbed", ())
+    found = worth_under_noise(rows)
+    if not found:
+        return None
+    levels = sorted({level for one in found for level in one.values})
+    table = Table(
+        ("disturbance", "of", "modality", *(f"at {level:g}" for level in levels)),
+        tuple(
+            (
+                *(one.disturbance, one.noisy, one.modality),
+                *(signed_text(one.values[x]) if x in one.values else "" for x in levels),
+            )
+            for one in found
+        ),
+    )
+    lead = (
+        "The Shapley value of each modality by the level of noise: on it alone, and on all "
+        "modalities. Of what a network relies on little is left where it is noisy."
+    )
+    figures = worth_figures(rows, str(explained.get("metric", "score")))
+    title = "What modalities are worth under noise"
+    return Section("noisy-worth", title, lead, figures=figures, table=table)

@@ -16,7 +16,11 @@ from meritnas.report.page.credit import (
     interactions_section,
 )
 from meritnas.report.page.features import features_section
-from meritnas.report.page.modalities import modalities_section, noise_section
+from meritnas.report.page.modalities import (
+    modalities_section,
+    noise_section,
+    noisy_worth_section,
+)
 from meritnas.report.page.network import limits_section, network_section, summary_section
 from meritnas.report.page.search import (
     candidates_section,
@@ -57,6 +61,7 @@ _MAKERS: dict[str, Callable[[RunFiles, RunNetwork], Section | None]] = {
     "features": features_section,
     "modalities": modalities_section,
     "noise": noise_section,
+    "noisy-worth": noisy_worth_section,
     "cost": cost_section,
     "tradeoff": tradeoff_section,
     "candidates": candidates_section,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from meritnas.report.modality_rows import USE_HEAD, use_cells
+from meritnas.report.modality_rows import USE_HEAD, use_cells, worth_under_noise
 from meritnas.report.names import metric_name
-from meritnas.report.numbers import score_text
+from meritnas.report.numbers import score_text, signed_text
 from meritnas.report.terminal.plain import PlainTable
 
 
@@ -18,7 +18,7 @@ def use_table(explained: Mapping[str, Any]) -> PlainTable:
     for name in USE_HEAD:
         table.add_column(name, justify="left" if name == "modality" else "right")
     for row in explained["modalities"]:
-        table.add_row(*use_cells(row))
+        table.add_row(*use_cells(row, explained["score"]))
     table.say_below(
         f"{metric} {score_text(explained['score'])} with all, "
         f"{score_text(explained['nothing'])} with none"
@@ -37,4 +37,20 @@ def disturbed_table(rows: Sequence[Mapping[str, Any]], metric: str) -> PlainTabl
         own = [row for row in rows if (row["disturbance"], row["modality"]) == (kind, name)]
         levels = "   ".join(f"{row['level']:g}: {score_text(row['score'])}" for row in own)
         table.add_row(kind, name, levels)
+    return table
+
+
+def worth_table(rows: Sequence[Mapping[str, Any]]) -> PlainTable | None:
+    """What modalities are worth as noise grows; None where that was not found."""
+    found = worth_under_noise(rows)
+    if not found:
+        return None
+    table = PlainTable()
+    table.add_column("disturbance")
+    table.add_column("of", justify="left")
+    table.add_column("modality", overflow="fold")
+    table.add_column("level: its Shapley value", justify="left")
+    for one in found:
+        levels = "   ".join(f"{x:g}: {signed_text(v)}" for x, v in sorted(one.values.items()))
+        table.add_row(one.disturbance, one.noisy, one.modality, levels)
     return table
