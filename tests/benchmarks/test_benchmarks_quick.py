@@ -32,6 +32,7 @@ ARGUMENTS = {
     "memory_and_speed": [],
     "messy_columns": ["--rows", "120"],
     "multimodal": ["--mfeat", "views.npz", "--seeds", "0"],
+    "robust": ["--mfeat", "views.npz", "--seeds", "0"],
     "nasbench201": [
         *[*CIFAR, "--batch", "4", "--seeds", "0", "--size", "8"],
         *["--strategies", "advantage,random,shapley,manas-ls", "--no-zero"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,28 @@ EncoderT = TypeVar("EncoderT", bound=Encoder, covariant=True)
 Fitted = TypeVar("Fitted", bound=Encoder)
 
 
+class Changes(Protocol):
+    """What is done to training rows, each time that they are drawn in another way."""
+
+    def changed(self, inputs: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
+        """Rows as they are trained on; what is given is never written to.
+
+        Args:
+            inputs: Some rows of the part, as it has them.
+            rows: Their numbers in the part.
+            generator: On the CPU, whatever the device of the rows.
+        """
+        ...
+
+    def of(self, rows: Tensor) -> Changes:
+        """The same for a part that has the rows of these numbers only."""
+        ...
+
+    def to(self, device: torch.device | str) -> Changes:
+        """The same with tensors on a device."""
+        ...
+
+
 @dataclass(frozen=True)
 class Part:
     """Encoded rows of a table, encoded images, or pieces of a text.
@@ -41,6 +63,8 @@ class Part:
             None for rows that have no order.
         taught: What a teacher answers to each row, on the scale of the target: numbers or chances
             of the second class [n], chances of several classes [n, classes]. None without one.
+        changes: What is done to rows that are drawn to train on; None for nothing.
+        original: The inputs as they were found, where networks are to see others; else None.
     """
 
     inputs: Tensor
@@ -48,6 +72,8 @@ class Part:
     weights: Tensor | None = None
     columns: int | None = None
     taught: Tensor | None = None
+    changes: Changes | None = None
+    original: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.target)
@@ -71,14 +97,21 @@ class Part:
         """Returns the rows from `start` up to `end`."""
         weights = None if self.weights is None else self.weights[start:end]
         taught = None if self.taught is None else self.taught[start:end]
-        return Part(self.inputs[start:end], self.target[start:end], weights, taught=taught)
+        original = None if self.original is None else self.original[start:end]
+        changes = self.changes
+        if changes is not None:
+            changes = changes.of(torch.arange(len(self))[start:end])
+        inputs, target = self.inputs[start:end], self.target[start:end]
+        return Part(inputs, target, weights, None, taught, changes, original)
 
     def rows(self, numbers: Tensor) -> Part:
         """Returns the rows of these numbers, in their order."""
         at = beside(numbers, self.inputs)
         weights = None if self.weights is None else self.weights[at]
         taught = None if self.taught is None else self.taught[at]
-        return Part(self.inputs[at], self.target[at], weights, taught=taught)
+        original = None if self.original is None else self.original[at]
+        changes = None if self.changes is None else self.changes.of(numbers)
+        return Part(self.inputs[at], self.target[at], weights, None, taught, changes, original)
 
     def share(self, share: float) -> Part:
         """Returns the first so much of it, whole columns of pieces where they continue."""
@@ -101,8 +134,10 @@ class Part:
         """Returns the part with its tensors on a device."""
         weights = None if self.weights is None else placed(self.weights, device)
         taught = None if self.taught is None else placed(self.taught, device)
+        original = None if self.original is None else placed(self.original, device)
+        changes = None if self.changes is None else self.changes.to(device)
         inputs, target = placed(self.inputs, device), placed(self.target, device)
-        return Part(inputs, target, weights, self.columns, taught)
+        return Part(inputs, target, weights, self.columns, taught, changes, original)
 
 
 def joined_parts(parts: Sequence[Part]) -> Part:

@@ -20,7 +20,7 @@ WINDOW = 1 << 19
 """Rows that are shuffled together, at least, where not all are in memory."""
 
 _AUGMENT_SEED = 0x9E3779B9
-"""Sets the changes to images apart from the orders; below 2**32, as torch ignores what is above."""
+"""Sets changes to rows apart from their orders; below 2**32, as torch ignores what is above."""
 
 
 @dataclass
@@ -140,7 +140,7 @@ class BatchStream:
     memory is one window, so that all its rows are.
 
     The rows left over after the last full batch of an epoch wait for another epoch's order. A
-    part smaller than a batch is one batch.
+    part smaller than a batch is one batch. What a part's `changes` say is done to every batch.
 
     Args:
         rows: What to draw from.
@@ -163,6 +163,7 @@ class BatchStream:
         self._augment = augment if augment is not None and augment.changes else None
         # Of its own: an epoch's order is drawn from a state that is saved before its batches.
         self._augment_generator = torch.Generator().manual_seed(seed ^ _AUGMENT_SEED)
+        self._draws = self._augment is not None or rows.sample.changes is not None
         self._part: Part | None = None
         self._read: list[int] = []
         self._start_epoch()
@@ -200,7 +201,11 @@ class BatchStream:
         if self._part is None:
             self._read = self._windows[self._window]
             self._part = self._rows.window(self._read)
-        return batch_of(self._part, rows)
+        batch, changes = batch_of(self._part, rows), self._part.changes
+        if changes is None:
+            return batch
+        inputs = changes.changed(batch.inputs, rows, self._augment_generator)
+        return replace(batch, inputs=inputs)
 
     def state_dict(self) -> dict[str, Any]:
         """Returns where the stream stands, as tensors and integers only."""
@@ -210,7 +215,7 @@ class BatchStream:
             "rows": len(self._rows),
             "batch_size": self._size,
         }
-        if self._augment is not None:
+        if self._draws:
             state["augment"] = self._augment_generator.get_state()
         return state
 

@@ -27,7 +27,8 @@ def write_known_rows(store: RunStore, bundle: Bundle[Any]) -> None:
     parts = [part for part in (train, bundle.valid) if _has_rows(part)]
     if len(parts) < 2 or len(train) < len(bundle.train):
         return
-    known = KnownRows.of(np.concatenate([digests_of(part.inputs, part.target) for part in parts]))
+    found = [digests_of(_as_found(part), part.target) for part in parts]
+    known = KnownRows.of(np.concatenate(found))
     kept = torch.from_numpy(known.digests.view(np.int64).copy())
     store.write_weights(_FILE, {_NAME: kept}, {_SHARE: repr(known.share)})
 
@@ -50,6 +51,10 @@ def read_known_rows(store: RunStore) -> KnownRows | None:
 def digests_of(inputs: Tensor, answers: Tensor) -> np.ndarray:
     """Of encoded rows [n, width] and their encoded targets."""
     return row_digests(on_cpu(inputs).numpy(), on_cpu(answers).numpy())
+
+
+def _as_found(part: Part) -> Tensor:
+    return part.inputs if part.original is None else part.original
 
 
 def _has_rows(part: Part) -> bool:

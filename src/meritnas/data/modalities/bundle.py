@@ -10,6 +10,7 @@ from torch import Tensor
 
 from meritnas.data.bundle import Bundle, Outline, bundle_parts, weigh_classes
 from meritnas.data.labels import guess_note
+from meritnas.data.modalities.disturbance import robust_bundle
 from meritnas.data.modalities.encoder import ModalityEncoder
 from meritnas.data.modalities.source import ModalitySource
 from meritnas.data.modalities.written import Way
@@ -68,6 +69,8 @@ def encode_modalities(
     text: Way = "counted",
     words: int = 1024,
     frozen: Mapping[str, str] | None = None,
+    *,
+    robust: bool = False,
 ) -> Bundle[ModalityEncoder]:
     """Encodes the samples by what the train rows say; inputs are rows as `RowLayout` says.
 
@@ -77,6 +80,7 @@ def encode_modalities(
         text: How written text becomes numbers.
         words: Most numbers for a text.
         frozen: Networks that read modalities first and are not trained, by `module:function`.
+        robust: Whether networks learn on and are chosen by disturbed samples.
 
     Raises:
         DataError: A modality has nothing to learn from.
@@ -86,7 +90,11 @@ def encode_modalities(
     def inputs(rows: np.ndarray) -> Tensor:
         return encoder.transform(source.views, rows)
 
-    return bundle_parts(source.name, outline, encoder, inputs, source.target)
+    found = bundle_parts(source.name, outline, encoder, inputs, source.target)
+    if not robust:
+        return found
+    assert isinstance(outline.split, Split)
+    return robust_bundle(found, source.views, outline.split)
 
 
 def _outline_labels(

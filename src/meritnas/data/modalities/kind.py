@@ -108,7 +108,20 @@ class ModalityKind(DataKind):
 
         del encoding, batch_size, most_codes
         form, columns = reading.text_form, reading.text_columns
-        return encode_modalities(source, outline, form, columns, reading.backbones)
+        frozen, robust = reading.backbones, reading.robust
+        return encode_modalities(source, outline, form, columns, frozen, robust=robust)
+
+    def remarks(
+        self, source: ModalitySource, outline: Outline, encoder: Any, reading: ModalityReading
+    ) -> tuple[str, ...]:
+        """What losses are about where samples are disturbed."""
+        del source, outline, encoder
+        if not reading.robust:
+            return ()
+        return (
+            "robust: networks learn on samples with noise and missing modalities, and validation "
+            "losses are of such samples; test scores are of samples as they are",
+        )
 
     def encoder_from_json(self, found: dict[str, Any]) -> ModalityEncoder:
         """How each modality becomes numbers."""

@@ -27,6 +27,7 @@ class ModalityReading(Reading):
             are computed once. May be repeated.
         image_size: Pixels that images are resized to.
         skip_bad_rows: Leave out rows with too many fields, and pictures that cannot be read.
+        robust: Networks learn on, and are chosen by, samples with noise and missing modalities.
     """
 
     task: Literal["classification", "regression"] | None = field(
@@ -48,6 +49,7 @@ class ModalityReading(Reading):
         default=None, metadata=shown(usual="as they are; pictures at most 64")
     )
     skip_bad_rows: bool = field(default=False, metadata=shown(also="skip-bad-files"))
+    robust: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
