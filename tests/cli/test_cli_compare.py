@@ -105,7 +105,7 @@ def test_flags_that_all_strategies_have(sales: Path, meritnas: Command) -> None:
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (["--strategies", "tabnas"], "at least 2 strategies"),
+        (["--strategies", "tabnas", "--seeds", "1"], "2 strategies, or one with several seeds"),
         (["--strategies", "tabnas,tabnas"], "at least 2 strategies"),
         (["--strategies", "tabnas,random(samples=2)"], "'random' has no option 'samples'"),
         (["--strategies", "tabnas(samples=few),random"], "samples: 'few' is no whole number"),
@@ -142,6 +142,8 @@ def rows(scores: dict[str, list[float]], metric: str) -> pd.DataFrame:
             "seed": seed,
             "metric": metric,
             "score": score,
+            "valid_loss": float(seed != 1),
+            "kept": score + 0.001,
             "params": 1,
             "passes": 10,
             "seconds": 1.0,
@@ -165,6 +167,19 @@ def test_ranks_and_significance() -> None:
     assert found.to_json()["table"][0]["p"] is None
     worse = _compared(rows(scores, "perplexity"), Path("nowhere"))
     assert worse.table["strategy"].tolist() == ["b", "a", "c"]
+
+
+def test_of_several_runs_the_best_is_that_which_validation_favours() -> None:
+    found = _compared(rows({"a": [0.9, 0.7, 0.8], "b": [0.5, 0.6, 0.4]}, "accuracy"), Path("x"))
+    assert found.table["best"].tolist() == pytest.approx([0.701, 0.601])  # of seed 1
+    assert "0.701" in printed(found.to_json())
+
+
+def test_one_strategy_with_several_seeds_is_a_comparison_too() -> None:
+    found = _compared(rows({"a": [0.9, 0.7, 0.8]}, "accuracy"), Path("nowhere"))
+    assert found.table["best"].tolist() == pytest.approx([0.701])
+    assert found.to_json()["table"][0]["p"] is None
+    assert "mean rank 1.0" in comparison_file(found.to_json())
 
 
 def test_a_gap_that_is_always_the_same_is_no_proof() -> None:

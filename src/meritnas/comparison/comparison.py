@@ -59,11 +59,12 @@ class Comparison:
 
     Attributes:
         metric: what scores are.
-        runs: a row for each search: strategy (with its options), seed, score, params, passes,
-            seconds, architecture.
+        runs: a row for each search: strategy (with its options), seed, score, valid_loss (of the
+            network that is kept), kept (its own score), params, passes, seconds, architecture.
         table: a row for each strategy, the best first: mean score, spread, mean rank over seeds,
-            p (that it is as good as the best: paired t-test over seeds, Holm's correction), passes
-            through the supernet, seconds.
+            p (that it is as good as the best: paired t-test over seeds, Holm's correction), best
+            (`kept` of the run with the smallest validation loss, which is what papers report as the
+            best of several runs), passes through the supernet, seconds.
         differ: the chance of ranks so far apart if all strategies were alike (Friedman's test);
             NaN with fewer than three strategies or two seeds, and where all are the same.
         folder: where all runs are, and the figure.
@@ -202,11 +203,12 @@ def _compare(
     crew: Crew,
 ) -> Comparison:
     labelled = {label_of(spec): spec for spec in specs}
-    if len(labelled) < 2:
-        raise UsageError(
-            f"a comparison takes at least 2 strategies, got {', '.join(labelled) or 'none'}"
-        )
     count = whole_number("seeds", seeds, 1, MOST_TRAININGS)
+    if len(labelled) < 2 and (len(specs) != 1 or count < 2):
+        raise UsageError(
+            "a comparison takes at least 2 strategies, or one with several seeds, got "
+            f"{', '.join(labelled) or 'none'}"
+        )
     lock = _taken(folder)
     try:
         _remember(folder, common, asked)
@@ -315,6 +317,8 @@ def _row(summary: Mapping[str, Any], label: str, run: Path) -> dict[str, Any]:
         "seed": int(summary["seed"]),
         "metric": metric,
         "score": float(summary["test"][metric]),
+        "valid_loss": float(summary.get("valid_loss", "nan")),
+        "kept": float(summary["test_best"][metric]),
         "params": int(summary["params"]),
         "passes": int(RunStore.open(run).read_json("architecture.json", "passes")["passes"]),
         "seconds": float(summary["seconds"]),
@@ -337,9 +341,11 @@ def _compared(runs: pd.DataFrame, folder: Path) -> Comparison:
             "seconds": by["seconds"].mean().round(1),
         }
     )
+    best = runs.sort_values("valid_loss", kind="stable").groupby("strategy")["kept"].first()
     order = (sign * table["score"]).sort_values(kind="stable").index
     table = table.loc[order]
     table.insert(3, "p", _against_best(scores[order]))
+    table.insert(4, "best", best.loc[order])
     differ = float("nan")
     tied = (scores.nunique(axis=1) == 1).all()
     if scores.shape[1] > 2 and scores.shape[0] > 1 and not tied:

@@ -23,7 +23,7 @@ Listener = Callable[[dict[str, Any]], None]
 PLAN = "compare.json"
 """In the folder of a comparison: what it is about."""
 
-_RESULT = ("architecture", "params", "seconds", "seed", "strategy", "test")
+_RESULT = ("architecture", "params", "seconds", "seed", "strategy", "test", "test_best")
 
 _SECONDS_BETWEEN = 0.2
 """That a worker says nothing after it has said how far it is."""

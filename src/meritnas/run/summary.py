@@ -103,6 +103,7 @@ def _summary(
         "test": trained.test,
         "test_spread": trained.test_spread,
         "test_best": trained.test_best,
+        "valid_loss": best_of(trained.race.winners(trained.results))["valid_loss"],
         **_threshold(job, trained),
         **_teacher(job, trained),
         **_yardstick(store),

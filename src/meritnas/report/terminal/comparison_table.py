@@ -15,13 +15,15 @@ def comparison_table(compared: Mapping[str, Any]) -> PlainTable:
     table = PlainTable()
     table.add_column("strategy", overflow="fold")
     score = f"test {metric_name(str(compared['metric']))}"
-    for name in (score, "mean rank", "p against the best", "passes", "time"):
-        table.add_column(name, justify="right")
     seeds = len({run["seed"] for run in compared["runs"]})
+    best = ["best by validation"] if seeds > 1 else []
+    for name in (score, *best, "mean rank", "p against the best", "passes", "time"):
+        table.add_column(name, justify="right")
     for row in compared["table"]:
         table.add_row(
             row["strategy"],
             score_text(row["score"], row["spread"] if seeds > 1 else None),
+            *([score_text(row["best"], None)] if best else []),
             f"{row['rank']:.1f}",
             "" if row["p"] is None else chance_text(row["p"]),
             count_text(row["passes"]),
