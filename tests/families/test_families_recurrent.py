@@ -9,6 +9,8 @@ import torch
 from meritnas import recurrent_space
 from meritnas.credit.advantage import Advantage
 from meritnas.errors import SpaceError, UsageError
+from meritnas.families.recurrent.spec import Recurrent
+from meritnas.settings.preset import Facts
 from meritnas.space.decision import ZERO
 from meritnas.supernet.gates import Gate, one_path, tracked
 
@@ -151,6 +153,31 @@ def test_dropout_is_for_training_only(text: str) -> None:
     words = torch.randint(9, (2, 5))
     torch.testing.assert_close(dropping.eval()(words), plain(words))
     assert not torch.allclose(dropping.train()(words), plain(words))
+
+
+@pytest.mark.parametrize("text", [ALL, "gru"])
+def test_a_supernet_drops_out_where_gradients_are_computed_and_judges_whole_networks(
+    text: str,
+) -> None:
+    space = recurrent_space(9, 8)
+    plain, dropping = space.supernet(1), space.supernet(1, dropout=0.5)
+    gates, words = one_path(space.space.picks(space.parse(text))), torch.randint(9, (2, 5))
+    assert not torch.allclose(dropping(words, gates), plain(words, gates))
+    with torch.no_grad():
+        torch.testing.assert_close(dropping(words, gates), plain(words, gates))
+
+
+def test_the_papers_search_drops_out_and_learns_on_training_text() -> None:
+    facts = Facts("text", 1000, window=35)
+    paper, quick = (Recurrent().preset(name, facts, 1).space for name in ("paper", "quick"))
+    assert isinstance(paper, Recurrent)
+    assert isinstance(quick, Recurrent)
+    assert (paper.search_dropout, paper.learnt_on()) == (0.5, "train")
+    assert (quick.search_dropout, quick.learnt_on()) == (0.0, "valid")
+    own = Recurrent(search_dropout=0.1, learn_on="valid").preset("paper", facts, 1).space
+    assert (own.search_dropout, own.learnt_on()) == (0.1, "valid")
+    with pytest.raises(UsageError, match="search_dropout must be from 0 to below 1, got 1"):
+        Recurrent(search_dropout=1.0)
 
 
 @pytest.mark.parametrize(

@@ -69,11 +69,13 @@ def make_search(
         bundle.train, recipe.batch_size, settings.seed, recipe.augment, settings.workers
     )
     judged_rows = max(recipe.batch_size, kind_of(bundle.encoder).least_judged_rows)
-    valid = BatchStream(bundle.valid, judged_rows, settings.seed + 1)
+    learnt = bundle.train if settings.space.learnt_on() == "train" else bundle.valid
+    valid = BatchStream(learnt, judged_rows, settings.seed + 1)
     task = bundle.task
     workers = VirtualWorkers(settings.workers, ranks)
     parts = bundle.valid, task.score, workers, recipe.precision
-    probe = Probe(supernet, task.loss, train, valid, *parts)
+    held_passes = max(1, len(bundle.valid) // judged_rows)
+    probe = Probe(supernet, task.loss, train, valid, *parts, held_passes)
     steps = plan.weight_steps if plan else weight_steps
     strategy, usual = strategy_and_plan(settings, ground, task, probe, steps)
     rng = np.random.default_rng([settings.seed, 0])

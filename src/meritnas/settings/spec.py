@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from meritnas.errors import UsageError
 from meritnas.plugins import is_own
@@ -17,6 +17,10 @@ from meritnas.settings.halving import Halving
 
 if TYPE_CHECKING:
     from meritnas.settings.preset import Facts, Preset
+
+
+Learnt = Literal["valid", "train"]
+"""A part of the data."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,10 @@ class SpaceSpec(Spec):
     def supernet(self, family: Any, seed: int) -> Any:
         """Fresh shared weights, as large as this spec says."""
         return family.supernet(seed)
+
+    def learnt_on(self) -> Learnt:
+        """The part of the data whose batches beliefs learn on."""
+        return "valid"
 
     def small(self, family: Any) -> Any:
         """The family with networks as small as the supernet is, for short trainings."""

@@ -35,11 +35,12 @@ class Probe:
         supernet: what is looked at.
         loss: what weights are trained for and architectures judged by.
         train: batches to train weights on.
-        valid: batches to judge architectures on.
-        held: the whole part that those come from.
+        valid: batches that beliefs learn on.
+        held: the whole part that architectures are judged on, which those usually come from.
         score: how good outputs are, the larger the better; minus the loss if None.
         workers: who computes the losses of several architectures.
         precision: in which the supernet computes.
+        held_passes: what a judgement on `held` costs, where `valid` has batches of another part.
 
     Attributes:
         workers: as above.
@@ -56,6 +57,7 @@ class Probe:
         score: Loss | None = None,
         workers: VirtualWorkers | None = None,
         precision: str = "float32",
+        held_passes: int | None = None,
     ) -> None:
         self._supernet = supernet
         self._loss = loss
@@ -64,6 +66,7 @@ class Probe:
         self._held = held
         self._score = score or (lambda *outputs: -loss(*outputs))
         self._precision = precision
+        self._held_passes = held_passes
         self._constants: dict[str, Tensor] | None = None
         self.workers = workers or VirtualWorkers()
         self.passes = 0
@@ -71,7 +74,7 @@ class Probe:
     @property
     def evaluation_passes(self) -> int:
         """What `held_out_loss` costs, in passes of a validation batch."""
-        return self._valid.steps_per_epoch
+        return self._held_passes or self._valid.steps_per_epoch
 
     @property
     def epoch_steps(self) -> int:

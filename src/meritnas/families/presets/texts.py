@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from meritnas.errors import UsageError
 from meritnas.families.presets.recipe import Recipe
@@ -19,9 +20,13 @@ class TextRecipe(Recipe):
 
     Attributes:
         width: of embeddings, state and nodes.
+        search_dropout: of the supernet's embeddings and outputs.
+        learn_on: the part of the text that beliefs learn on.
     """
 
     width: int
+    search_dropout: float = 0.0
+    learn_on: Literal["valid", "train"] = "valid"
 
 
 _PLAIN_SGD = TrainRecipe(
@@ -41,8 +46,10 @@ PAPER = TextRecipe(
     retrain=_PLAIN_SGD,
     retrain_epochs=100,
     width=300,
+    search_dropout=0.5,
+    learn_on="train",
 )
-"""AdvantageNAS on Penn Treebank (appendix E). Deviation: supernets train without dropout."""
+"""AdvantageNAS on Penn Treebank (section 5.3 and appendix E)."""
 
 _QUICK = TrainRecipe(
     learning_rate=0.003,

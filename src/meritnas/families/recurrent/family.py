@@ -172,12 +172,11 @@ class RecurrentSpace(TimedFamily):
         """The memory that is needed at once."""
         return WhenAsked(peak=partial(peak_cost, self))
 
-    def supernet(self, seed: int = 0) -> RecurrentSupernet:
-        """Fresh shared weights of all edges."""
+    def supernet(self, seed: int = 0, dropout: float = 0.0) -> RecurrentSupernet:
+        """Fresh shared weights of all edges; dropout is on embeddings and outputs."""
+        sizes = self.vocabulary, self.width, self.edges, self.options, self.updates
         with seeded(seed):
-            return RecurrentSupernet(
-                self.vocabulary, self.width, self.edges, self.options, self.updates
-            )
+            return RecurrentSupernet(*sizes, dropout)
 
     def child(
         self,

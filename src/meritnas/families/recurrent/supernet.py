@@ -33,6 +33,8 @@ class RecurrentSupernet(nn.Module):
         options: the activations that each edge chooses from.
         updates: what the first decision chooses from; empty where there is no such decision and
             the cell is all there is.
+        dropout: the rate on embeddings and on outputs where there will be gradients, in weight
+            steps and where beliefs learn from derivatives; networks that are only judged are whole.
     """
 
     def __init__(
@@ -42,9 +44,11 @@ class RecurrentSupernet(nn.Module):
         edges: tuple[tuple[int, int], ...],
         options: tuple[tuple[str, ...], ...],
         updates: tuple[str, ...] = (),
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.width = width
+        self._dropout = dropout
         self._edges = edges
         self._options = options
         self._chosen = bool(updates)
@@ -83,15 +87,20 @@ class RecurrentSupernet(nn.Module):
         after = [torch.zeros_like(before) for before in states]
         outputs: Tensor | None = None
         for k in update.active:
-            words = F.embedding(inputs, held["words.weight"])
+            words = self._dropped(F.embedding(inputs, held["words.weight"]))
             own, after[k] = self._run(self._updates[k], edges, held, words, states[k])
             if update.weights is not None:
                 own = update.weights[k] * own
             outputs = own if outputs is None else outputs + own
         if outputs is None:
             outputs = state.new_zeros(*inputs.shape, self.width)
-        scores = F.linear(outputs, held["output.weight"], held["output.bias"])
+        scores = F.linear(self._dropped(outputs), held["output.weight"], held["output.bias"])
         return scores, torch.cat(after, dim=1)
+
+    def _dropped(self, values: Tensor) -> Tensor:
+        if not self._dropout or not torch.is_grad_enabled():
+            return values
+        return F.dropout(values, self._dropout)
 
     def _split(self, gates: Gates) -> tuple[Gate, Gates]:
         """The gate of updates, and those of edges."""
