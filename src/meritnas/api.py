@@ -96,7 +96,7 @@ def search(
             networks of your own: a function `build(pick, inputs, outputs)`, or a torch module with
             `meritnas.nn.Choice` inside.
         strategy: one of `meritnas list strategies`, or a spec such as `Shapley(permutations=20)`.
-        preset: but for tables: "quick", minutes on two cores, or "paper", as published.
+        preset: "quick", minutes on two cores, or "paper", as published.
         epochs: passes of the supernet over the training part.
         minutes: time for everything from this call on instead; the number of steps is fixed once
             measured, and what is left after the planned trainings goes into more of them.
@@ -325,7 +325,7 @@ def train(
         target: the column to predict; images have their classes.
         architecture: its text: `32-144-24`, `|nor_conv_3x3~0|+...`, `Genotype(...)`.
         space: what it is an architecture of; sizes that are left open are as the text has them.
-        preset: but for tables: "quick" or "paper".
+        preset: "quick" or "paper".
         epochs: passes over the training part.
         seeds: how often it is trained.
         reading: how the data is read, as for `search`.

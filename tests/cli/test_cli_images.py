@@ -171,7 +171,6 @@ def test_a_network_from_elsewhere_is_trained_on_images(
         ("sales.csv --target churn --space darts", "images are a folder of pictures"),
         ("sales.csv --target churn --channels 8", "channels is for images"),
         ("sales.csv --target churn --image-size 8", "image_size is for images"),
-        ("sales.csv --target churn --preset paper", "preset is for images"),
         ("sales.csv --target churn --strategy pc-darts", "have none; use 'darts'"),
     ],
 )

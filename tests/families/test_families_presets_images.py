@@ -43,6 +43,18 @@ def test_partial_channels_bring_the_search_of_pc_darts() -> None:
     assert found.retrain == paper("darts").retrain
 
 
+def test_imagenet_as_published() -> None:
+    found = paper("darts", partial=4, stem="imagenet", side=224)
+    search, retrain = found.search, found.retrain
+    assert (found.search_epochs, found.warmup_share, found.partial) == (50, 0.5, 4)
+    assert (search.batch_size, search.rate_at(0, 9), search.rate_at(9, 9)) == (1024, 0.5, 0)
+    assert (found.channels, found.cells, found.retrain_epochs) == (48, 14, 250)
+    assert (retrain.batch_size, retrain.gradient_decay) == (1024, 3e-5)
+    assert retrain.rate_at(125, 250) == pytest.approx(0.25)  # in a line, not along a cosine
+    assert retrain.rate_at(50, 250) == pytest.approx(0.4)
+    assert (retrain.smoothing, retrain.auxiliary, found.drop_path) == (0.1, 0.4, 0)
+
+
 def test_nasbench201_as_published() -> None:
     found = paper("nasbench201")
     search, retrain = found.search, found.retrain

@@ -147,6 +147,7 @@ def _recorded(recipe: TrainRecipe) -> dict[str, Any]:
     assert found.pop("smoothing") == 0.0
     assert found.pop("precision") == "float32"
     assert found.pop("teacher_share") == 0.6
+    assert found.pop("adam_eps") == 1e-8
     assert found["augment"].pop("rotation") == 0
     return found
 
@@ -194,8 +195,8 @@ def test_a_batch_size_decides_how_often_a_table_is_seen() -> None:
     assert large.search_epochs > usual.search_epochs
     with pytest.raises(UsageError, match="batch_size must be at least 2, got 1"):
         Tabular().preset(None, Facts("table", 5000, (9,), batch_size=1), 1)
-    with pytest.raises(UsageError, match="preset is for images, and this is a table; leave it out"):
-        Tabular().preset("quick", Facts("table", 5000, (9,)), 1)
+    with pytest.raises(UsageError, match="the preset must be quick or paper, got 'slow'"):
+        Tabular().preset("slow", Facts("table", 5000, (9,)), 1)
 
 
 def test_a_supernet_is_as_large_as_the_spec_says() -> None:

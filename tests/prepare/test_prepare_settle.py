@@ -200,3 +200,29 @@ def test_agents_that_learn_beside_the_weights_have_no_warm_up_unless_asked_for(n
     asked = of_images(strategy=strategy_spec(name), training=Training(warmup=0.3))
     assert asked.warmup == 0.3
     assert of_images(strategy=strategy_spec("manas-ls")).warmup > 0.0
+
+
+def test_a_table_by_the_paper_is_trained_as_tabnas_has_it_on_criteo() -> None:
+    settings = settle(Request(preset="paper"), TABLE, ROWS)
+    recipe = settings.alone
+    assert (settings.epochs, settings.retrain_epochs, settings.warmup) == (120, 60, 0.25)
+    assert (recipe.optimizer, recipe.learning_rate, recipe.batch_size) == ("adam", 0.002, 512)
+    assert (recipe.adam_eps, recipe.weight_decay) == (0.001, 0)
+    assert (recipe.dropouts, recipe.averaging) == ((0.0,), 0)
+    assert again(settings, TABLE) == settings
+    quick = settle(Request(preset="quick"), TABLE, ROWS)
+    assert replace(quick, preset=None) == settle(Request(), TABLE, ROWS)
+
+
+def test_the_other_rows_of_its_table_are_a_few_changes() -> None:
+    volkert = Training(32, 0.01, "sgd", "constant")
+    settings = settle(Request(preset="paper", training=volkert), TABLE, ROWS)
+    assert (settings.alone.batch_size, settings.alone.rate_at(7, 9)) == (32, 0.01)
+    assert (settings.alone.optimizer, settings.alone.weight_decay) == ("sgd", 0)
+
+
+def test_what_adam_adds_is_for_adam() -> None:
+    found = settle(Request(training=Training(adam_eps=1e-4)), TABLE, ROWS)
+    assert found.recipe.adam_eps == 1e-4
+    with pytest.raises(UsageError, match=r"adam_eps=0\.0001 is for the optimizer adam"):
+        of_images(space=Nasbench201(), training=Training(adam_eps=1e-4))

@@ -89,6 +89,12 @@ def test_one_cycle_rises_for_a_quarter_and_then_falls_to_the_end() -> None:
     assert recipe.rate_at(0, 1) == 0.4  # nothing to rise in
 
 
+def test_a_linear_rate_falls_in_equal_steps() -> None:
+    recipe = TrainRecipe(learning_rate=0.5, schedule="linear", final_rate=0.1)
+    rates = [recipe.rate_at(step, 4) for step in range(5)]
+    assert rates == pytest.approx([0.5, 0.4, 0.3, 0.2, 0.1])
+
+
 def test_recipes_for_images_survive_json() -> None:
     recipe = TrainRecipe(
         "sgd",

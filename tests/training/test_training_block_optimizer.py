@@ -217,6 +217,7 @@ IMAGE_RECIPES = [
     TrainRecipe("sgd", weight_decay=0.3, decay="gradient", nesterov=True, clip=0.05),
     TrainRecipe("sgd", weight_decay=0.3, decay="gradient", nesterov=True, clip=1000.0),
     TrainRecipe("adam", weight_decay=0.3, decay="gradient", clip=0.05),
+    TrainRecipe("adam", weight_decay=0.0, adam_eps=0.1),
 ]
 
 
@@ -238,7 +239,7 @@ def test_convolutions_are_trained_as_by_torch(
         )
     else:
         reference = torch.optim.Adam(
-            theirs.parameters(), lr=1.0, eps=ADAM_EPS, weight_decay=recipe.weight_decay
+            theirs.parameters(), lr=1.0, eps=recipe.adam_eps, weight_decay=recipe.weight_decay
         )
     extents = {name: tuple(param.shape) for name, param in ours.named_parameters()}
     for k, rate in enumerate(RATES * 2):

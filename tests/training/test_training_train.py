@@ -113,6 +113,8 @@ def test_the_optimiser_leaves_the_decay_to_the_loop() -> None:
     module = FAMILY.child("4-4")
     adam = make_optimizer(module, TrainRecipe("adam", 0.01)).param_groups[0]
     assert (adam["betas"], adam["eps"], adam["weight_decay"]) == ((0.9, 0.999), ADAM_EPS, 0)
+    eps = make_optimizer(module, TrainRecipe(adam_eps=1e-3)).param_groups[0]["eps"]
+    assert eps == 1e-3
     sgd = make_optimizer(module, TrainRecipe("sgd", 0.01)).param_groups[0]
     assert (sgd["momentum"], sgd["weight_decay"], sgd["nesterov"]) == (0.9, 0, False)
 

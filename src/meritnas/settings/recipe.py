@@ -16,7 +16,10 @@ MOST_EPOCHS = 1_000_000
 MOST_ROWS = 1_000_000
 """Of a step."""
 
-Schedule = Literal["cosine", "constant", "one-cycle"]
+ADAM_EPS = 1e-8
+"""What torch's own Adam has."""
+
+Schedule = Literal["cosine", "constant", "linear", "one-cycle"]
 Precision = Literal["float32", "bf16"]
 
 _RISING, _LOWEST = 0.25, 0.1
@@ -27,15 +30,15 @@ _RISING, _LOWEST = 0.25, 0.1
 class TrainRecipe:
     """How weights are trained, in a supernet or alone.
 
-    TabNAS (table 2) trains with a rate of .002 (5e-4 on Connect-4) and Adam's eps at 1e-3, and
-    without weight decay or dropout. Small networks on real tables do clearly better with what
-    are the defaults here (docs/results.md). `families.presets` has what papers on images use.
+    Small networks on real tables do clearly better with what are the defaults here than as
+    TabNAS trains them (docs/results.md). `families.presets` has what papers use.
 
     Attributes:
-        optimizer: Adam (.9, .999, eps 1e-8), or SGD.
+        optimizer: Adam (.9, .999), or SGD.
         learning_rate: at the start.
-        schedule: `cosine` falls to `final_rate` at the last step, `constant` stays, `one-cycle`
-            rises from a tenth for a quarter of the steps and then falls as the cosine does.
+        schedule: `cosine` falls to `final_rate` at the last step, `linear` too, in equal steps,
+            `constant` stays, `one-cycle` rises from a tenth for a quarter of the steps and then
+            falls as the cosine does.
         batch_size: rows a step.
         weight_decay: how fast weights shrink, in the way that `decay` says.
         averaging: what a network trained alone keeps is a moving average of its weights with this
@@ -50,7 +53,7 @@ class TrainRecipe:
             the rate (Loshchilov and Hutter, 2019). `gradient`: `weight_decay` times the weight is
             added to the gradient of every weight, biases too, before momentum, as torch's SGD does
             and papers on images have it.
-        final_rate: where the cosine ends.
+        final_rate: where a falling rate ends.
         auxiliary: the weight of the loss of an auxiliary head, which a network trained alone then
             has; 0 for none.
         augment: what is done to training images.
@@ -60,6 +63,8 @@ class TrainRecipe:
             that asks for them (knowledge distillation, Hinton, Vinyals and Dean, 2015).
         precision: `bf16` computes products in bfloat16 where weights are trained, and where
             networks are judged by shared weights; all else, and a trained network, is in single.
+        adam_eps: what Adam adds to the root of its mean square; the larger, the smaller are the
+            steps of weights with small gradients.
     """
 
     optimizer: Literal["adam", "sgd"] = "adam"
@@ -79,6 +84,7 @@ class TrainRecipe:
     smoothing: float = 0.0
     precision: Precision = "float32"
     teacher_share: float = 0.6
+    adam_eps: float = ADAM_EPS
 
     def __post_init__(self) -> None:
         if isinstance(self.augment, Mapping):  # as JSON has it
@@ -114,6 +120,8 @@ class TrainRecipe:
             )
         if not 0 <= self.auxiliary < math.inf:
             raise UsageError(f"auxiliary must be at least 0 and finite, got {self.auxiliary}")
+        if not 0 < self.adam_eps < math.inf:
+            raise UsageError(f"adam_eps must be above 0 and finite, got {self.adam_eps}")
 
     def _check_shares(self) -> None:
         if not 0 <= self.smoothing < 1:
@@ -131,6 +139,8 @@ class TrainRecipe:
         if step < rising:
             return self.learning_rate * (_LOWEST + (1.0 - _LOWEST) * step / rising)
         falling = self.learning_rate - self.final_rate
+        if self.schedule == "linear":
+            return self.learning_rate - falling * step / max(1, steps)
         turned = 1.0 + math.cos(math.pi * (step - rising) / max(1, steps - rising))
         return self.final_rate + falling * 0.5 * turned
 
@@ -172,7 +182,6 @@ def default_batch_size(rows: int) -> int:
     return size
 
 
-ADAM_EPS = 1e-8
 TRIED_DROPOUT = 0.1
 """What is tried beside no dropout, unless a share is given."""
 

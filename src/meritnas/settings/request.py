@@ -74,7 +74,7 @@ class Request:
     Attributes:
         space: The kind of network: one of `meritnas list spaces`, or module:name of your own.
         strategy: How to search: one of `meritnas list strategies`, or module:name of your own.
-        preset: Where all that is not given comes from, but for tables: quick (minutes) or paper.
+        preset: Where all that is not given comes from: quick (minutes) or paper (as published).
         epochs: Passes of the search over the data.
         minutes: Time for everything, instead of epochs.
         pareto: Also find networks for a ladder of smaller limits.

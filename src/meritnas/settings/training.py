@@ -8,7 +8,14 @@ from typing import Any, Literal
 from meritnas.errors import UsageError, told
 from meritnas.settings.checks import check_fields
 from meritnas.settings.fields import shown
-from meritnas.settings.recipe import MOST_EPOCHS, MOST_ROWS, Precision, Schedule, TrainRecipe
+from meritnas.settings.recipe import (
+    ADAM_EPS,
+    MOST_EPOCHS,
+    MOST_ROWS,
+    Precision,
+    Schedule,
+    TrainRecipe,
+)
 
 _BY_PRESET = "; others: by preset"
 
@@ -40,6 +47,7 @@ class Training:
         clip: Most that the norm of all gradients together may be.
         warmup: Part of the search that trains weights only.
         precision: In which products are computed while weights are trained.
+        adam_eps: What Adam adds to the root of its mean square.
     """
 
     batch_size: int | None = field(
@@ -55,6 +63,9 @@ class Training:
     clip: float | None = field(default=None, metadata=shown(usual="no bound" + _BY_PRESET))
     warmup: float | None = field(default=None, metadata=shown(usual="0.25" + _BY_PRESET))
     precision: Precision | None = field(default=None, metadata=shown(usual="float32"))
+    adam_eps: float | None = field(
+        default=None, metadata=shown(usual=f"{ADAM_EPS:g}; tables by the preset paper: 0.001")
+    )
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -64,7 +75,13 @@ class Training:
 
     def changed(self, recipe: TrainRecipe) -> TrainRecipe:
         """A recipe with what is wanted otherwise."""
-        return replace(recipe, **_given(self, "warmup"))
+        found = replace(recipe, **_given(self, "warmup"))
+        if self.adam_eps is not None and found.optimizer != "adam":
+            raise UsageError(
+                f"adam_eps={self.adam_eps:g} is for the optimizer adam, and weights are trained "
+                f"with {found.optimizer}; leave it out, or set the optimizer to adam"
+            )
+        return found
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
 from meritnas.devices.placement import CPU, has_fused_steps, zeros_on
-from meritnas.settings.recipe import ADAM_EPS, TrainRecipe
+from meritnas.settings.recipe import TrainRecipe
 from meritnas.supernet.supernet import leading_block
 
 Extents = Mapping[str, tuple[int, ...]]
@@ -162,7 +162,7 @@ class BlockOptimizer:
             beta2=0.999,
             lr=rate,
             weight_decay=self._recipe.gradient_decay,
-            eps=ADAM_EPS,
+            eps=self._recipe.adam_eps,
             maximize=False,
         )
 

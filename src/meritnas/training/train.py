@@ -20,7 +20,7 @@ from meritnas.devices.precision import computing_in, single
 from meritnas.errors import DivergedError, UsageError
 from meritnas.families.drop_path import ramp_drop_paths
 from meritnas.families.family import seeded
-from meritnas.settings.recipe import ADAM_EPS, TrainRecipe
+from meritnas.settings.recipe import TrainRecipe
 from meritnas.training.block_optimizer import decay_matrices
 
 Loss = Callable[[Tensor, Tensor, Tensor | None], Tensor]
@@ -246,7 +246,7 @@ def make_optimizer(module: nn.Module, recipe: TrainRecipe) -> torch.optim.Optimi
     return torch.optim.Adam(
         module.parameters(),
         lr=recipe.learning_rate,
-        eps=ADAM_EPS,
+        eps=recipe.adam_eps,
         weight_decay=recipe.gradient_decay,
         fused=fused,
     )

@@ -42,9 +42,9 @@ class Darts(CellSizes):
             raise UsageError(f"auxiliary must be at least 0 and finite, got {self.auxiliary}")
 
     def preset(self, name: str | None, facts: Facts, partial_channels: int) -> Preset:
-        """As DARTS or, with a part of the channels, PC-DARTS is published, or quickly."""
+        """As DARTS, PC-DARTS with a part of the channels or Shapley-NAS on ImageNet; or quickly."""
         partial = self.partial_channels or partial_channels
-        recipe = images_recipe(name, "darts", facts, partial)
+        recipe = images_recipe(name, "darts", facts, partial, self.stem)
         usual = recipe.retrain.auxiliary
         auxiliary = usual if self.auxiliary is None else self.auxiliary
         space = replace(self.sized(recipe), auxiliary=auxiliary)

@@ -86,6 +86,35 @@ PC_DARTS = replace(
 )
 """PC-DARTS on CIFAR-10 (Xu et al., 2020): the first 15 of 50 epochs train weights."""
 
+_LARGE = Augment(flip=True)
+
+IMAGENET = ImageRecipe(
+    search=replace(
+        DARTS_SEARCH, learning_rate=0.5, final_rate=0.0, batch_size=1024, augment=_LARGE
+    ),
+    search_epochs=50,
+    warmup_share=0.5,
+    supernet_channels=16,
+    supernet_cells=8,
+    retrain=replace(
+        DARTS_SEARCH,
+        learning_rate=0.5,
+        final_rate=0.0,
+        schedule="linear",
+        batch_size=1024,
+        weight_decay=3e-5,
+        auxiliary=0.4,
+        smoothing=0.1,
+        augment=_LARGE,
+    ),
+    retrain_epochs=250,
+    channels=48,
+    cells=14,
+)
+"""Shapley-NAS on ImageNet (Xiao et al., 2022). Deviations: the rate does not rise in the first five
+epochs, and images are mirrored only, where the paper cuts pieces of all sizes and changes colours.
+"""
+
 NASBENCH201 = ImageRecipe(
     search=replace(_SGD, clip=1.0),
     search_epochs=100,
@@ -124,11 +153,13 @@ def image_recipe(
     colour: bool = True,
     side: int = 32,
     partial: int = 1,
+    stem: Literal["cifar", "imagenet"] = "cifar",
 ) -> ImageRecipe:
     """How to search and train on images.
 
     Args:
-        preset: `paper`: sizes and lengths as published for CIFAR-10, which take days on a CPU.
+        preset: `paper`: sizes and lengths as published for CIFAR-10, or for ImageNet where `stem`
+            is for it, which take days on a CPU.
             `quick`: small networks and about a thousand steps each, ours and no paper's.
         space: the kind of network.
         images: how many there are to train on; `quick` makes more passes over fewer.
@@ -136,6 +167,7 @@ def image_recipe(
             has a left and a right (digits, letters, scans), and `quick` crops them less.
         side: the shorter side of images in pixels; `quick` crops in proportion to it.
         partial: K of PC-DARTS; above 1 the paper's search of `darts` is that of PC-DARTS.
+        stem: of networks of DARTS' cells.
 
     Raises:
         UsageError: there is no such preset or space, or a number is too small.
@@ -153,6 +185,8 @@ def image_recipe(
         found = _quick(space, images, augment)
         if space == "convnet":
             found = replace(found, **_for_convnets(images, side, found.retrain))
+    elif space == "darts" and stem == "imagenet":
+        found = IMAGENET
     elif space == "darts":
         found = PC_DARTS if partial > 1 else DARTS
     else:
@@ -217,7 +251,13 @@ def _unmirrored(preset: ImageRecipe) -> ImageRecipe:
     return replace(preset, search=search, retrain=retrain)
 
 
-def images_recipe(name: str | None, space: ImageSpace, facts: Facts, partial: int) -> ImageRecipe:
+def images_recipe(
+    name: str | None,
+    space: ImageSpace,
+    facts: Facts,
+    partial: int,
+    stem: Literal["cifar", "imagenet"] = "cifar",
+) -> ImageRecipe:
     """The recipe of this name for the images there are; None for the quick one."""
     channels, *sides = facts.shape
     return image_recipe(
@@ -227,4 +267,5 @@ def images_recipe(name: str | None, space: ImageSpace, facts: Facts, partial: in
         colour=channels == 3,
         side=min(sides),
         partial=partial,
+        stem=stem,
     )
