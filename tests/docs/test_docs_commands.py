@@ -113,7 +113,12 @@ def shortened(words: list[str]) -> list[str]:
     return words
 
 
-WITH_COMMANDS = [page for page in PAGES if BLOCK.search(page.read_text())]
+ELSEWHERE = ("papers.md",)
+"""Pages whose commands are about files that nobody has here: test_docs_papers.py has stand-ins."""
+
+WITH_COMMANDS = [
+    page for page in PAGES if BLOCK.search(page.read_text()) and page.name not in ELSEWHERE
+]
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=page_name)
