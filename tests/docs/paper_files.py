@@ -46,10 +46,10 @@ def _cifar(folder: Path) -> None:
     hundred.mkdir()
     names = [b"frog", b"ship"]
     for k in range(1, 6):
-        _dump(ten / f"data_batch_{k}", b"labels", _labels(8))
+        _dump(ten / f"data_batch_{k}", b"labels", _labels(6))
     _dump(ten / "test_batch", b"labels", _labels(8))
     (ten / "batches.meta").write_bytes(pickle.dumps({b"label_names": names}, 2))
-    for part, count in (("train", 40), ("test", 8)):
+    for part, count in (("train", 30), ("test", 8)):
         _dump(hundred / part, b"fine_labels", _labels(count), coarse_labels=[0] * count)
     meta = {b"fine_label_names": names, b"coarse_label_names": [b"thing"]}
     (hundred / "meta").write_bytes(pickle.dumps(meta, 2))
@@ -63,7 +63,7 @@ def _dump(path: Path, key: bytes, labels: np.ndarray, **more: list[int]) -> None
 
 def _svhn(folder: Path) -> None:
     """Matlab's files: images [32, 32, 3, n], classes 1 to 10."""
-    for part, count in (("train", 40), ("test", 8)):
+    for part, count in (("train", 30), ("test", 8)):
         labels = _labels(count, 1)
         images = _pixels(labels, 32, 32, 3).transpose(1, 2, 3, 0)
         savemat(folder / f"{part}_32x32.mat", {"X": images, "y": labels[:, None]})

@@ -26,6 +26,7 @@ RACE = {"candidates": "1", "finalists": "1", "retrain-seeds": "1"}
 CELLS = {"image-size": "8", "channels": "4", "supernet-channels": "4", "cells": "3"}
 SMALL: dict[str, dict[str, str]] = {
     "darts": {**CELLS, "supernet-cells": "3"},
+    "darts-unique": {**CELLS, "cells": "2", "supernet-cells": "2"},
     "nasbench201": {**CELLS, "cells": "1", "supernet-cells": "1"},
     "recurrent": {"width": "4", "window": "5"},
     "fusion": {"channels": "4", "length": "4"},
@@ -43,7 +44,8 @@ def shrunk(words: list[str]) -> list[str]:
     """The same command, with few steps of small networks."""
     words = [SAMPLES.sub(r"\1\g<2>2", word) for word in words]
     chosen = find_chosen(words)
-    space = (chosen.space or "table").split("-")[0]
+    space = chosen.space or "table"
+    space = space if space in SMALL else space.split("-")[0]
     known = flags_of(click_command(words[1], chosen))
     small = {**SMALL[space], **(LARGE_IMAGES if "--stem" in words else {})}
     if space == "table" and words[1] == "retrain":
@@ -70,9 +72,9 @@ def with_strategies(words: list[str], names: Sequence[str]) -> list[str]:
 def cases() -> Iterator[tuple[list[str], list[str]]]:
     """(lines, strategies to compare) of every case.
 
-    Lines about a run come together with the one that makes it. A comparison has two strategies,
-    those that no comparison in such a space has had, or the last ones, which are the quickest; one
-    that differs from another in strategies only has none.
+    Lines about a run come together with the one that makes it. A comparison has up to two
+    strategies that no comparison in such a space has had, or else the last, the quickest; what
+    differs from another in strategies only, once it is shrunk, has none.
     """
     seen: set[object] = set()
     found: list[tuple[list[str], list[str]]] = []
@@ -88,10 +90,10 @@ def cases() -> Iterator[tuple[list[str], list[str]]]:
             every = split_strategies(words[words.index("--strategies") + 1])
             space = (find_chosen(words).space or "table").split("-")[0]
             fresh = [name for name in every if (space, name.partition("(")[0]) not in seen]
-            names = [*dict.fromkeys([*fresh[:2], *reversed(every)])][:2]
-            rest = " ".join(with_strategies(words.copy(), ["any"])[: words.index("--out")])
-            if rest in seen and not fresh:
-                names = []
+            small = with_strategies(shrunk(words.copy()), ["any"])
+            small[small.index("--out") + 1] = ""
+            rest = " ".join(small)
+            names = fresh[:2] or ([] if rest in seen else every[-1:])
             seen |= {rest, *((space, name.partition("(")[0]) for name in names)}
         found.append(([line], names))
     yield from found

@@ -36,9 +36,9 @@ def check_within(name: str, value: float) -> None:
         raise UsageError(f"{name} must lie between 0 and 1, got {value}")
 
 
-def drawn(least: int | None = 1) -> Mapping[str, Any]:
+def drawn(least: int | None = 1, most: int = MOST_DRAWS) -> Mapping[str, Any]:
     """Metadata of how many networks, orders or rows a strategy looks at in one step."""
-    return shown(least=least, most=MOST_DRAWS)
+    return shown(least=least, most=most)
 
 
 def check_samples(samples: int | None, baseline: str) -> None:

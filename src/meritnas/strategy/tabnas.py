@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from meritnas.strategy.problem import Problem
     from meritnas.strategy.strategy import Strategy
 
-_MC_SAMPLES = 3072
+_MC_SAMPLES, _MOST_MC_SAMPLES = 3072, 10_000_000
+"""Of the paper's three layers, and more than its nine layers have (5,000,000)."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Tabnas(StrategySpec):
     sampling: Literal["conditional", "rejection", "monte-carlo", "uncorrected"] = field(
         default="conditional", metadata=shown(metavar="LAW")
     )
-    mc_samples: int | None = field(default=None, metadata=drawn())
+    mc_samples: int | None = field(default=None, metadata=drawn(most=_MOST_MC_SAMPLES))
     final: Literal["ranked", "largest", "mode"] = "ranked"
     policy_rate: float | None = None
     samples: int | None = field(default=None, metadata=drawn(least=None))
