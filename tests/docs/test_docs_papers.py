@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from all_flags import click_command, flags_of
+from all_pages import ROOT
 from paper_files import make_files
-from test_docs_commands import ROOT, commands
+from test_docs_commands import commands
 
 from meritnas.cli.chosen import find_chosen, split_strategies
 from meritnas.cli.commands.compare import read_strategy
