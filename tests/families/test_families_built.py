@@ -6,6 +6,7 @@ import itertools
 import pickle
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,58 @@ def test_sizes_may_be_computed_from_several_widths() -> None:
         child.load_state_dict(supernet.extract(picks))
         torch.testing.assert_close(child(inputs), supernet(inputs, one_path(picks)))
         assert counted(child) == family.cost(family.space.architecture(picks))
+
+
+def scaled(pick: mn.Pick, image: Any, outputs: int) -> nn.Module:
+    """Images as they are or smaller, and a squeeze whose size is at least three."""
+    sizes = {"large": nn.Identity, "small": partial(nn.AdaptiveAvgPool2d, 4)}
+    width = pick.width("width", 4, 16)
+    squeezed = mn.maximum(3, width // 4)
+    return nn.Sequential(
+        pick.one("size", **sizes)(),
+        mn.Conv2d(image[0], width, 3, padding=1),
+        mn.BatchNorm2d(width, weights_alone=True),
+        mn.Conv2d(width, squeezed, 1),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        mn.Linear(squeezed, outputs),
+    )
+
+
+def test_the_size_of_images_is_a_decision_and_mixtures_are_as_large_as_the_largest() -> None:
+    supernet, images = space_of(scaled, (2, 8, 8), 3).supernet(0), torch.randn(3, 2, 8, 8)
+    width, weights = Gate((1,)), torch.tensor([0.25, 0.75])
+    resize, rest = supernet.body[0], supernet.body[1:]
+    found = supernet(images, (width, Gate((0, 1), weights)))
+    small = resize.options["1"](images)
+    larger = nn.functional.interpolate(small, (8, 8), mode="bilinear")
+    torch.testing.assert_close(found, rest(0.25 * images + 0.75 * larger))
+    one_alone = supernet(images, (width, Gate((0, 1), torch.tensor([0.0, 1.0]))))
+    torch.testing.assert_close(one_alone, supernet(images, (width, Gate((1,)))))
+
+
+def test_all_weights_are_used_at_the_size_that_images_have() -> None:
+    supernet = space_of(scaled, (2, 8, 8), 3).supernet(0)
+    assert supernet.whole() == one_path((1, 0))  # the wider, and of what has no weights the first
+
+
+def test_a_norm_has_weights_in_a_network_alone_and_none_while_they_are_shared() -> None:
+    family = space_of(scaled, (2, 8, 8), 3)
+    supernet, images = family.supernet(0), torch.randn(3, 2, 8, 8)
+    assert not list(supernet.body[2].parameters())
+    for picks in itertools.product(range(2), repeat=2):
+        one = family.space.architecture(picks)
+        child = family.child(one).train()
+        assert len(list(child[2].parameters())) == 2
+        child.load_state_dict(supernet.extract(picks))
+        torch.testing.assert_close(child(images), supernet(images, one_path(picks)))
+        assert counted(child) == family.cost(one)
+
+
+def test_the_larger_of_two_sizes_is_a_size() -> None:
+    assert mn.maximum(3, 2) == 3
+    family = space_of(scaled, (2, 8, 8), 3)
+    assert [family.child(f"{width}-large")[3].out_channels for width in (4, 16)] == [3, 4]
 
 
 def test_a_ready_module_keeps_its_weights() -> None:

@@ -23,4 +23,5 @@ from meritnas.nn.layers import Embedding as Embedding
 from meritnas.nn.layers import LayerNorm as LayerNorm
 from meritnas.nn.layers import Linear as Linear
 from meritnas.nn.prune import prunable as prunable
+from meritnas.nn.values import maximum as maximum
 from meritnas.nn.words import Words as Words

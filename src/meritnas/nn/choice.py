@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from itertools import product
 from typing import Any, Protocol
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from meritnas.errors import SpaceError, told
 from meritnas.nn.follows import Follows
+from meritnas.nn.gated import GatedChoice, GatedStack
 from meritnas.nn.questions import BUILDING, Asked, Question, numbers_of
 from meritnas.nn.sliced import Sliced
 from meritnas.nn.switch import Switch
@@ -110,65 +110,6 @@ def expanded(
             own = {key: answered(value, k) for key, value in named.items()}
             options.append(expanded(make, [answered(one, k) for one in arguments], own))
     return GatedChoice(pick.switch, name, options)
-
-
-class GatedChoice(nn.Module):
-    """The weighted sum of the active options' outputs."""
-
-    def __init__(self, switch: Switch, name: str, options: Sequence[nn.Module]) -> None:
-        super().__init__()
-        self._switch, self.decision = switch, name
-        self.options = nn.ModuleDict({str(k): option for k, option in enumerate(options)})
-
-    def forward(self, *inputs: Any, **named: Any) -> Any:
-        """What the active options give."""
-        gate = self._switch.gates[self.decision]
-        if gate.weights is None and gate.active:
-            return self.options[str(gate.active[0])](*inputs, **named)
-        total: Tensor | None = None
-        for k in gate.active:
-            found = self.options[str(k)](*inputs, **named)
-            assert gate.weights is not None
-            own = found * gate.weights[k].to(found)
-            if total is not None and total.shape != own.shape:
-                raise SpaceError(
-                    f"the options of '{self.decision}' give {tuple(total.shape)} and "
-                    f"{tuple(own.shape)}; they must give the same shape (sizes that differ are "
-                    "decided with pick.width)"
-                )
-            total = own if total is None else total + own
-        if total is None:
-            total = torch.zeros_like(self.options["0"](*inputs, **named))
-        return total
-
-
-class GatedStack(nn.Sequential):
-    """Blocks one after the other, as many as the gate says; the weighted sum where it ends."""
-
-    def __init__(self, switch: Switch, depth: Depth, blocks: Sequence[nn.Module]) -> None:
-        super().__init__(*blocks)
-        self._switch, self.decision, self.depths = switch, depth.names[0], depth.depths
-
-    def forward(self, inputs: Any) -> Any:
-        """What the last active block gives."""
-        gate = self._switch.gates[self.decision]
-        last = self.reached(gate.active)
-        units, total = inputs, None
-        blocks = list(self)
-        for number in range(last + 1):
-            if number:
-                units = blocks[number - 1](units)
-            ends = [k for k in gate.active if self.depths[k] == number]
-            if ends and gate.weights is not None:
-                own = units * gate.weights[ends].sum().to(units)
-                total = own if total is None else total + own
-        if not gate.active:
-            return torch.zeros_like(units)
-        return units if total is None else total
-
-    def reached(self, active: Sequence[int]) -> int:
-        """How many blocks run under a gate with these options."""
-        return max((self.depths[k] for k in active), default=self.depths[0])
 
 
 def Stack(depth: Any, block: Callable[[int], nn.Module]) -> nn.Module:

@@ -72,19 +72,24 @@ def LayerNorm(normalized_shape: Any, **options: Any) -> nn.Module:
     return _layer(nn.LayerNorm, sliced, normalized_shape, **options)
 
 
-def BatchNorm1d(num_features: Any, **options: Any) -> nn.Module:
-    """`torch.nn.BatchNorm1d`, whose channels may be a decided width."""
-    return _batch_norm(nn.BatchNorm1d, num_features, **options)
+def BatchNorm1d(num_features: Any, *, weights_alone: bool = False, **options: Any) -> nn.Module:
+    """`torch.nn.BatchNorm1d`, whose channels may be a decided width.
+
+    With `weights_alone` it has weights in a network alone and none while weights are shared, where
+    they would let an option make up for how little it is weighted.
+    """
+    return _batch_norm(nn.BatchNorm1d, num_features, weights_alone, **options)
 
 
-def BatchNorm2d(num_features: Any, **options: Any) -> nn.Module:
-    """`torch.nn.BatchNorm2d`, whose channels may be a decided width."""
-    return _batch_norm(nn.BatchNorm2d, num_features, **options)
+def BatchNorm2d(num_features: Any, *, weights_alone: bool = False, **options: Any) -> nn.Module:
+    """`torch.nn.BatchNorm2d`, whose channels may be a decided width; see `BatchNorm1d`."""
+    return _batch_norm(nn.BatchNorm2d, num_features, weights_alone, **options)
 
 
-def _batch_norm(kind: Any, width: Any, **options: Any) -> nn.Module:
+def _batch_norm(kind: Any, width: Any, weights_alone: bool, **options: Any) -> nn.Module:
     def sliced(pick: SupernetPick, width: Size, **own: Any) -> Sliced:
-        return SlicedBatchNorm(pick.switch, kind(pick.most(width), **own), width)
+        whole = kind(pick.most(width), **own)
+        return SlicedBatchNorm(pick.switch, whole, width, weights_alone)
 
     return _layer(kind, sliced, width, **options)
 

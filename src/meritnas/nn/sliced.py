@@ -169,11 +169,23 @@ class SlicedLayerNorm(Sliced):
 
 
 class SlicedBatchNorm(Sliced):
-    """Batch normalisation of the active channels, by the statistics of the batch."""
+    """Batch normalisation of the active channels, by the statistics of the batch.
 
-    def __init__(self, switch: Switch, whole: nn.BatchNorm1d | nn.BatchNorm2d, width: Size) -> None:
-        super().__init__(switch, whole)
-        self._width, self._eps, self._affine = width, whole.eps, whole.affine
+    Attributes:
+        alone: the weights that a network alone has here, and this has not.
+    """
+
+    def __init__(
+        self,
+        switch: Switch,
+        whole: nn.BatchNorm1d | nn.BatchNorm2d,
+        width: Size,
+        weights_alone: bool = False,
+    ) -> None:
+        super().__init__(switch, nn.Identity() if weights_alone else whole)
+        self.alone = tuple(whole._parameters) if weights_alone and whole.affine else ()
+        self._width, self._eps = width, whole.eps
+        self._affine = whole.affine and not weights_alone
 
     def forward(self, inputs: Tensor) -> Tensor:
         """[n, channels, ...] -> the same."""

@@ -91,6 +91,13 @@ def extent(size: Size, units: Units) -> int:
     return size.at(units) if isinstance(size, Width) else size
 
 
+def maximum(one: Any, other: Any) -> Any:
+    """The larger of two numbers of units, decided or not."""
+    if isinstance(other, Width):
+        one, other = other, one
+    return one._with(other, max) if isinstance(one, Width) else max(one, other)
+
+
 class Depth(Decided):
     """How many blocks run."""
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 from torch import Tensor, nn
 from torch.func import functional_call
 
 from meritnas.errors import SpaceError
-from meritnas.nn.choice import GatedChoice, GatedStack
+from meritnas.nn.gated import GatedChoice, GatedStack
 from meritnas.nn.sliced import Sliced, SlicedBatchNorm
 from meritnas.nn.switch import Switch
 from meritnas.supernet.gates import Gate, Gates, one_path
@@ -55,8 +57,7 @@ class BuiltSupernet(nn.Module):
                 module.stand_at(place)
                 sliced |= {id(param) for param in module._parameters.values()}
         self._names = {id(param): name for name, param in self.named_parameters()}
-        held = ((module, module.parameters()) for module in self.modules())
-        self._holding = {module for module, own in held if next(own, None) is not None}
+        self._holding = {module for module in self.modules() if _holds(module)}
         self._plain = [n for n, param in self.named_parameters() if id(param) not in sliced]
         self._known: dict[tuple[tuple[int, ...], ...], Extents] = {}
 
@@ -148,19 +149,27 @@ class BuiltSupernet(nn.Module):
         return nullcontext()
 
     def whole(self) -> Gates | None:
-        """The last options, where these have all weights; None where options have some alone."""
-        last = one_path([count - 1 for count in self._counts()])
-        shapes = {name: tuple(param.shape) for name, param in self.named_parameters()}
-        return last if self.blocks(last) == shapes else None
+        """The options with the most weights, where these have all; None where others have some."""
+        return self._whole
 
-    def _counts(self) -> list[int]:
-        counts = dict.fromkeys(self._switch.order, 1)
+    @cached_property
+    def _whole(self) -> Gates | None:
+        found = one_path(self._largest())
+        shapes = {name: tuple(param.shape) for name, param in self.named_parameters()}
+        return found if self.blocks(found) == shapes else None
+
+    def _largest(self) -> list[int]:
+        """The widest, the deepest, the option of a choice with the most weights."""
+        weights: dict[str, list[int]] = {name: [0] for name in self._switch.order}
         for module in self.modules():
             if isinstance(module, GatedChoice):
-                counts[module.decision] = len(module.options)
+                own = [sum(p.numel() for p in o.parameters()) for o in module.options.values()]
+                before = weights[module.decision]
+                weights[module.decision] = [x + y for x, y in zip_longest(own, before, fillvalue=0)]
             elif isinstance(module, GatedStack):
-                counts[module.decision] = len(module.depths)
-        return list((counts | {n: len(o) for n, o in self._switch.widths.items()}).values())
+                weights[module.decision] = list(module.depths)
+        weights |= {name: list(widths) for name, widths in self._switch.widths.items()}
+        return [max(range(len(row)), key=row.__getitem__) for row in weights.values()]
 
     def extract(self, picks: Sequence[int]) -> dict[str, Tensor]:
         """One architecture's weights by the names of its child; buffers are as in a fresh one."""
@@ -188,7 +197,12 @@ class BuiltSupernet(nn.Module):
         """Complain where a child's weights are not those that the supernet has for it."""
         shapes = dict(child.named_parameters(remove_duplicate=False))
         own = self.cut(picks)
+        gates = dict(zip(self._switch.order, one_path(picks), strict=True))
+        active = self._active(self.body, "", gates)
+        alone = {f"{place}.{name}" for place, module in active for name in _alone(module)}
         for name in dict.fromkeys([*shapes, *own]):
+            if name in alone:
+                continue
             there, here = shapes.get(name), own.get(name)
             if there is None or here is None or there.shape != here.shape:
                 raise SpaceError(_unlike(name, there, here))
@@ -205,6 +219,17 @@ class _Advancing(nn.Module):
         """(outputs, state)."""
         advance: Any = self.body.advance
         return advance(inputs, state)
+
+
+def _alone(module: nn.Module) -> tuple[str, ...]:
+    """The weights that a network alone has at this place and the supernet has not."""
+    return module.alone if isinstance(module, SlicedBatchNorm) else ()
+
+
+def _holds(module: nn.Module) -> bool:
+    """Whether there are weights somewhere in it, here or in a network alone."""
+    own = next(module.parameters(), None) is not None
+    return own or any(map(_alone, module.modules()))
 
 
 def _unlike(name: str, there: Tensor | None, here: Tensor | None) -> str:

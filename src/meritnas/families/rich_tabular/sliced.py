@@ -17,7 +17,7 @@ from meritnas.families.rich_tabular.child import (
     shortcut_sum,
 )
 from meritnas.families.rich_tabular.parts import PARTS, Part, first_units
-from meritnas.nn.choice import GatedChoice
+from meritnas.nn.gated import GatedChoice
 from meritnas.nn.questions import BUILDING
 from meritnas.nn.sliced import Sliced
 from meritnas.nn.switch import Switch
