@@ -18,6 +18,7 @@ from meritnas.engine import loop
 from meritnas.engine.ladder import ladder
 from meritnas.engine.loop import Search, run_search
 from meritnas.engine.plan import Plan
+from meritnas.errors import StoreError
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.store.run_store import RunStore
 from meritnas.strategy.catalogue import strategy_spec
@@ -129,6 +130,14 @@ def test_without_one_piece_of_its_state_a_search_goes_on_otherwise(
     functools.reduce(lambda found, name: found[name], outer, state)[last] = fresh
     search.load_state_dict(state)
     assert ended(search, store) != of_undisturbed(tmp_path / "undisturbed")
+
+
+def test_shared_weights_of_another_version_are_refused() -> None:
+    search = new_search()
+    state = search.state_dict()
+    state["supernet"] = {f"stages.{name}": held for name, held in state["supernet"].items()}
+    with pytest.raises(StoreError, match="another version of MeritNAS began it"):
+        search.load_state_dict(state)
 
 
 def test_every_piece_of_the_state_is_known() -> None:

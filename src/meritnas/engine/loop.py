@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from meritnas.clock import Clock
 from meritnas.cost.diagram import PathLaw
@@ -20,6 +21,7 @@ from meritnas.engine.ladder import Rung, path_of_one
 from meritnas.engine.plan import Plan
 from meritnas.engine.record import Price, Record, Short
 from meritnas.engine.weight_gradients import Drawn, mean_gradients, path_gradients
+from meritnas.errors import StoreError
 from meritnas.families.family import seeded
 from meritnas.settings.recipe import TrainRecipe
 from meritnas.space.architecture import Architecture
@@ -170,13 +172,23 @@ class Search:
         self.step = state["step"]
         self.seconds = state["seconds"]
         self.phase_seconds = dict(state["phase_seconds"])
-        module_of(self.supernet).load_state_dict(state["supernet"])
+        _load_shared(self.supernet, state["supernet"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.strategy.load_state_dict(state["strategy"])
         self.probe.load_state_dict(state["probe"])
         self.record.load_state_dict(state["record"])
         set_rng_state(self.rng, state["rng"])
         self._draws = on_cpu(state["draws"])
+
+
+def _load_shared(supernet: Supernet, weights: Mapping[str, Tensor]) -> None:
+    try:
+        module_of(supernet).load_state_dict(weights)
+    except RuntimeError as error:
+        raise StoreError(
+            "this search stopped with shared weights that its networks do not have now, because "
+            "another version of MeritNAS began it; go on with that version, or search again"
+        ) from error
 
 
 def run_search(
