@@ -213,7 +213,7 @@ def test_children_import_only_torch() -> None:
     )
     left = [name for name in modules() if name.startswith("meritnas.families.")]
     left = [name for name in left if name.endswith(".child")]
-    assert len(left) == 7
+    assert len(left) == 6
     seen: set[str] = set()
     while left:
         module = left.pop()

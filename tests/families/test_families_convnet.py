@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import re
 from pathlib import Path
 
 import numpy as np
@@ -27,21 +28,19 @@ def test_the_plain_network_is_a_member() -> None:
     assert sum(p.numel() for p in LARGE.child(PLAIN).parameters()) == 140_458
 
 
+def test_the_build_function_keeps_its_word() -> None:
+    SMALL.origin.check(SMALL)
+
+
 def everything(family: ConvnetSpace) -> np.ndarray:
     """All combinations of options that keep the rule, by its words."""
     found = []
+    decisions = family.space.decisions
     for picks in itertools.product(*map(range, family.space.sizes)):
-        names = [d.options[k].name for d, k in zip(family.space.decisions, picks, strict=True)]
-        depths = names[1::3]
-        there = [depth != "0" for depth in depths]
-        unused = list(zip(names[2::3], names[3::3], strict=True))
-        ordered = there == sorted(there, reverse=True)
-        written_once = all(
-            one == first
-            for one, first, is_there in zip(unused, family.unused, there, strict=True)
-            if not is_there
-        )
-        if ordered and written_once:
+        answers = dict(zip([d.name for d in decisions], picks, strict=True))
+        absent = answers["stage3"] == 0
+        unused = [answers[name] for name in ("depth3", "block3", "width3")]
+        if not (absent and any(unused)):
             found.append(picks)
     return np.array(found)
 
@@ -98,7 +97,7 @@ def test_images_are_offered_at_smaller_sizes_and_scaled_within_the_network() -> 
 
 def test_tiny_images_get_few_stages_and_small_kernels() -> None:
     family = convnet_space(2, (1, 4, 4))
-    assert family.stages == 2
+    assert family.layout.stages == 2
     assert family.options[0] == ("4x4",)
     assert "plain5" in family.options[2]
     assert "plain5" not in family.options[5]
@@ -106,12 +105,28 @@ def test_tiny_images_get_few_stages_and_small_kernels() -> None:
 
 def test_a_stage_that_is_absent_costs_nothing_and_is_not_run() -> None:
     short = SMALL.parse("8x8 plain3(4x1) plain3(4x1)")
-    picks = SMALL.space.picks(short)
-    supernet = SMALL.supernet(0)
-    names = set(supernet.blocks(one_path(picks)))
-    assert not any(name.startswith("stages.2") for name in names)
-    assert {"exits.1.weight", "exits.1.bias"} <= names
-    assert SMALL.cost(short) == sum(p.numel() for p in SMALL.child(short).parameters())
+    run = SMALL.supernet(0).blocks(one_path(SMALL.space.picks(short)))
+    weights = dict(SMALL.child(short).named_parameters())
+    shared = [weights[name] for name in weights if ".norm." not in name]
+    assert sorted(run.values()) == sorted(tuple(weight.shape) for weight in shared)
+    assert SMALL.cost(short) == sum(weight.numel() for weight in weights.values())
+
+
+def test_weights_of_runs_before_networks_came_from_a_build_function_are_still_read() -> None:
+    family, text = LARGE, "20x20 residual3se(8x2) plain3(16x1) inverted3x2(32x1)"
+    child = family.child(text)
+    before = {
+        re.sub(r"^((?:rest\.)+)blocks\.(\d+)\.", _old_block, name).replace("rest.", ""): tensor
+        for name, tensor in child.state_dict().items()
+    }
+    assert {"stage1block2.conv1.conv.weight", "stage3block1.each.norm.bias"} <= set(before)
+    assert "output.weight" in before
+    child.load_state_dict(family.own_weights(text, before))
+    child.load_state_dict(family.own_weights(text, child.state_dict()))
+
+
+def _old_block(found: re.Match[str]) -> str:
+    return f"stage{found[1].count('rest')}block{int(found[2]) + 1}."
 
 
 @pytest.mark.parametrize(
@@ -145,7 +160,7 @@ def test_a_spec_that_makes_no_sense_is_refused(options: dict[str, object], words
 def test_a_spec_builds_what_it_says_and_a_family_knows_its_spec() -> None:
     spec = Convnet("plain3,residual3", ((4, 8), (8, 16)))
     family = spec.build((3, 16, 16), 4, {})
-    assert family.stages == 2
+    assert family.layout.stages == 2
     assert family.spec == spec
     assert set(family.options[2]) == {"plain3", "residual3"}
     assert Convnet(widths=(8, 16)).build((3, 16, 16), 4, {}).options[3] == ("8", "16")

@@ -78,7 +78,7 @@ def test_a_plain_network_beside_cells_can_be_used_as_any_other(
     loss_on = train.loss_on
 
     def rigged(module: Any, *given: Any) -> float:
-        plain = any("stage1block1" in name for name, _ in module.named_modules())
+        plain = any("rest.blocks.0" in name for name, _ in module.named_modules())
         return loss_on(module, *given) - (100.0 if plain else 0.0)
 
     monkeypatch.setattr(train, "loss_on", rigged)

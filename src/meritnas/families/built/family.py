@@ -77,9 +77,20 @@ def space_of(
         )
     name = getattr(build, "__name__", type(build).__name__)
     maker = Maker(build, as_reads(inputs), outputs, dict(options or {}), name)
+    _check(maker)
+    return _space(maker, spec)
+
+
+def bundled_space(
+    build: Callable[..., nn.Module], inputs: Any, outputs: int, options: Mapping[str, Any]
+) -> BuiltSpace:
+    """The space of a build function of ours: tests have checked that it keeps its word."""
+    return _space(Maker(build, as_reads(inputs), outputs, options, build.__name__))
+
+
+def _space(maker: Maker, spec: SpaceSpec | None = None) -> BuiltSpace:
     origin = _origin(maker)
-    kept = tuple(question.options for question in origin.plan.questions)
-    return BuiltSpace(maker, kept, origin=origin, known_spec=spec)
+    return BuiltSpace(maker, origin.plan.options, origin=origin, known_spec=spec)
 
 
 def searched_space(make: Any, inputs: Any, outputs: int, spec: SpaceSpec) -> BuiltSpace:
@@ -91,10 +102,14 @@ def searched_space(make: Any, inputs: Any, outputs: int, spec: SpaceSpec) -> Bui
 @lru_cache(maxsize=_KEPT)
 def _origin(maker: Maker) -> Origin:
     """What is known of networks; a search asks for the same ones several times."""
-    origin = Origin(maker, maker.plan())
-    kept = tuple(question.options for question in origin.plan.questions)
-    origin.check(BuiltSpace(maker, kept, origin=origin))
-    return origin
+    return Origin(maker, maker.plan())
+
+
+@lru_cache(maxsize=_KEPT)
+def _check(maker: Maker) -> None:
+    """Complain once about a user's function that does not keep its word."""
+    found = _space(maker)
+    found.origin.check(found)
 
 
 @dataclass(eq=False)
@@ -123,14 +138,10 @@ class Origin:
     def device(self) -> str:
         """Where networks are run to be counted: `meta`, unless they cannot be made there."""
         try:
-            self._run(self._largest, Observer().pieces, "meta")
+            self._run(self.plan.largest, Observer().pieces, "meta")
         except Exception:  # whatever a user's code does on tensors without numbers
             return "cpu"
         return "meta"
-
-    @property
-    def _largest(self) -> tuple[int, ...]:
-        return tuple(size - 1 for size in self.plan.sizes)
 
     def built(self, picks: Sequence[int], device: str = "meta") -> nn.Module:
         """The network of these picks, for a look; it must ask what the plan says."""
@@ -144,14 +155,14 @@ class Origin:
         random = [tuple(map(int, rng.integers(self.plan.sizes))) for _ in range(_CHECKED)]
         with torch.device("meta"):
             supernet = family.supernet()
-        for picks in map(self.plan.canonical, [self._largest, self._largest, *random]):
+        for picks in map(self.plan.canonical, [self.plan.largest, self.plan.largest, *random]):
             self._check_asked(picks)
             supernet.check(picks, self.built(picks))
         self._check_answer()
 
     def _check_answer(self) -> None:
         """Complain where a network fails on an example, or gives what is no answer."""
-        network = self.built(self._largest, self.device)
+        network = self.built(self.plan.largest, self.device)
         with own_code(self.maker.name), torch.no_grad():
             found = network(example(self.maker.reads, 2, self.device))
         wanted = answer_shape(self.maker.reads, 2, self.maker.outputs)

@@ -76,6 +76,16 @@ class Plan:
         return tuple(len(question.options) for question in self.questions)
 
     @property
+    def options(self) -> tuple[tuple[str, ...], ...]:
+        """The names of the options of each question."""
+        return tuple(question.options for question in self.questions)
+
+    @property
+    def largest(self) -> tuple[int, ...]:
+        """The last option of each question."""
+        return tuple(size - 1 for size in self.sizes)
+
+    @property
     def conditional(self) -> bool:
         """Whether some questions are not always asked."""
         return any(self.whens)

@@ -1,5 +1,5 @@
 """Networks for images in stages, as practitioners build them.
 
-`family.py` first; `blocks.py` says what stages are made of. Imports what `families` may, and no
-other family.
+`network.py` first: the build function that all but the costs follows from; `blocks.py` says what
+stages are made of. It may import `built` and what other families may.
 """

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-_LEAST_SQUEEZED = 4
-_SQUEEZE = 4
+LEAST_SQUEEZED = 4
+SQUEEZE = 4
+"""Channels are squeezed into a quarter, and at least into four."""
 
 Kind = Literal["plain", "residual", "inverted"]
 
@@ -55,20 +56,20 @@ BLOCKS = {
 
 def squeezed(channels: int) -> int:
     """The units between so many channels and their factors."""
-    return max(_LEAST_SQUEEZED, channels // _SQUEEZE)
+    return max(LEAST_SQUEEZED, channels // SQUEEZE)
 
 
 def convolutions(
-    block: Block, inputs: int, width: int, first: bool
-) -> dict[str, tuple[int, int, int, int]]:
+    block: Block, inputs: Any, width: Any, first: bool
+) -> dict[str, tuple[Any, Any, int, Any]]:
     """(channels that come in, channels that go out, kernel, groups) of a block's convolutions.
 
     Each is followed by a batch norm. By their names in the network.
 
     Args:
         block: which one.
-        inputs: channels that come in.
-        width: channels that go out.
+        inputs: channels that come in, decided or not.
+        width: channels that go out, decided or not.
         first: whether it is the first of a stage.
     """
     if block.kind == "plain":
@@ -88,7 +89,7 @@ def convolutions(
     }
 
 
-def squeezed_channels(block: Block, width: int) -> int:
+def squeezed_channels(block: Block, width: Any) -> Any:
     """The channels that are scaled by squeeze-and-excitation; 0 for none."""
     return block.expansion * width if block.squeeze else 0
 

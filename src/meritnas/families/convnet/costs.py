@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -12,37 +11,33 @@ import torch
 from meritnas.cost.terms import CostTerms, Factor
 from meritnas.families.convnet import blocks
 from meritnas.families.convnet.blocks import BLOCKS
-from meritnas.families.convnet.child import make_block
+from meritnas.families.convnet.layout import Layout
+from meritnas.families.convnet.network import Side, make_block
 from meritnas.families.int8_weights import COST as INT8_SIZE
 from meritnas.families.int8_weights import UNIT, header_bytes, tensor_bytes
 from meritnas.families.stored_size import BYTES_A_WEIGHT, entry_bytes, file_bytes
-
-if TYPE_CHECKING:
-    from meritnas.families.convnet.family import ConvnetSpace
 
 _WIDEST = 999
 """No stage is wider, as far as digits in a file's header go."""
 
 _BYTES_A_COUNT = 8
 
-Side = tuple[int, int]
-"""Height and width of images."""
-
 BlockCost = Callable[[str, int, int, bool, Sequence[Side], int], np.ndarray]
 """Of (block, channels that come in, that go out, whether it is the first, sizes of images, stage),
 for each size."""
 
 
-def counted_costs(family: ConvnetSpace) -> dict[str, CostTerms]:
+def counted_costs(layout: Layout) -> dict[str, CostTerms]:
     """All costs that need no measurement, exact."""
-    sizes, classes = family.space.sizes, family.classes
-    params = stage_factors(family, _parameters, lambda width: width * classes)
-    flops = stage_factors(family, _multiply_adds, lambda width: width * classes, areas=True)
-    size = stage_factors(family, _stored_bytes, lambda width: BYTES_A_WEIGHT * width * classes)
-    int8 = stage_factors(family, _int8_bytes, lambda width: tensor_bytes(classes, width))
+    sizes, classes = layout.sizes, layout.classes
+    params = stage_factors(layout, _parameters, lambda width: width * classes)
+    flops = stage_factors(layout, _multiply_adds, lambda width: width * classes, areas=True)
+    size = stage_factors(layout, _stored_bytes, lambda width: BYTES_A_WEIGHT * width * classes)
+    int8 = stage_factors(layout, _int8_bytes, lambda width: tensor_bytes(classes, width))
     rest = file_bytes(len(sizes)) + BYTES_A_WEIGHT * classes
-    rest += entry_bytes("output.weight", (classes, _WIDEST))
-    rest += entry_bytes("output.bias", (classes,))
+    within = "rest." * (1 + layout.stages)
+    rest += entry_bytes(f"{within}output.weight", (classes, _WIDEST))
+    rest += entry_bytes(f"{within}output.bias", (classes,))
     return {
         "params": CostTerms(sizes, classes, params, "parameters"),
         "flops": CostTerms(sizes, classes, flops, "multiply-adds"),
@@ -52,22 +47,22 @@ def counted_costs(family: ConvnetSpace) -> dict[str, CostTerms]:
 
 
 def stage_factors(
-    family: ConvnetSpace, cost: BlockCost, output: Callable[[int], int], areas: bool = False
+    layout: Layout, cost: BlockCost, output: Callable[[int], int], areas: bool = False
 ) -> tuple[Factor, ...]:
     """Factors of blocks and of the linear layer.
 
     Args:
-        family: whose.
+        layout: whose.
         cost: of a block for each size of its images.
         output: of the linear layer on so many channels, but for what it always costs.
         areas: whether the size of images matters.
     """
     factors = []
-    for stage in range(family.stages):
-        place = 1 + 3 * stage
-        depths, names, widths = family.numbers(stage)
-        befores = family.befores(stage)
-        sides = family.sides(stage) if areas else [(1, 1)]
+    for stage in range(layout.stages):
+        place = layout.place(stage)
+        depths, names, widths = layout.numbers(stage)
+        befores = layout.befores(stage)
+        sides = layout.sides(stage) if areas else [(1, 1)]
         table = np.zeros(
             (len(sides), len(befores), len(depths), len(names), len(widths)), dtype=np.int64
         )
@@ -77,27 +72,15 @@ def stage_factors(
                 for k, before in enumerate(befores):
                     first = cost(name, before, width, True, sides, stage)
                     for d, depth in enumerate(depths):
-                        if depth:
-                            table[:, k, d, b, w] = first + (depth - 1) * rest
-        numbers = ([0] if areas else []) + ([place - 1] if stage else [])
+                        table[:, k, d, b, w] = first + (depth - 1) * rest
+        numbers = ([0] if areas else []) + ([layout.place(stage - 1) + 2] if stage else [])
         numbers += [place, place + 1, place + 2]
         shape = [n for n, kept in zip(table.shape, (areas, stage > 0), strict=False) if kept]
-        factors.append(Factor(tuple(numbers), table.reshape(*shape, *table.shape[2:])))
-        factors.append(_output_factor(family, stage, output))
+        table = table.reshape(*shape, *table.shape[2:])
+        factors.append(layout.there(stage, tuple(numbers), table))
+        ends = np.array([output(width) for width in widths], dtype=np.int64)
+        factors.append(layout.ends(stage, (place + 2,), ends))
     return tuple(factors)
-
-
-def _output_factor(family: ConvnetSpace, stage: int, output: Callable[[int], int]) -> Factor:
-    """The linear layer, paid for by the last stage that is there."""
-    place = 1 + 3 * stage
-    depths, _, widths = family.numbers(stage)
-    there = np.array([depth > 0 for depth in depths])
-    own = there[:, None] * np.array([output(width) for width in widths])[None, :]
-    if stage + 1 == family.stages:
-        return Factor((place, place + 2), own.astype(np.int64))
-    last = np.array([depth == 0 for depth in family.numbers(stage + 1)[0]])
-    table = own[:, :, None] * last[None, None, :]
-    return Factor((place, place + 2, place + 3), table.astype(np.int64))
 
 
 def _parameters(
@@ -119,14 +102,14 @@ def _stored_bytes(
     name: str, inputs: int, width: int, first: bool, sides: Sequence[Side], stage: int
 ) -> np.ndarray:
     """Weights, and what norms keep beside theirs: two numbers a channel and a count of steps."""
-    del sides, stage
+    del sides
     block = BLOCKS[name]
     kept = sum(
         2 * BYTES_A_WEIGHT * go + _BYTES_A_COUNT
         for _, go, _, _ in blocks.convolutions(block, inputs, width, first).values()
     )
     weights = BYTES_A_WEIGHT * blocks.parameters(block, inputs, width, first)
-    return np.array([weights + kept + _entries(name, first)])
+    return np.array([weights + kept + _entries(name, first, stage)])
 
 
 def _int8_bytes(
@@ -148,11 +131,11 @@ def _int8_bytes(
 
 
 @cache
-def _entries(name: str, first: bool) -> int:
+def _entries(name: str, first: bool, stage: int) -> int:
     """What a file's header says of a block, at most."""
     with torch.device("meta"):
-        block = make_block(BLOCKS[name], _WIDEST, _WIDEST, first, 0.0)
+        block = make_block(BLOCKS[name], _WIDEST, _WIDEST, first)
     return sum(
-        entry_bytes(f"stage1block1.{tensor}", value.shape)
+        entry_bytes(f"{'rest.' * (stage + 1)}blocks.0.{tensor}", value.shape)
         for tensor, value in block.state_dict().items()
     )

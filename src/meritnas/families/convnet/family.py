@@ -2,49 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
-import numpy as np
-import torch
-from torch import nn
+from torch import Tensor, nn
 
 from meritnas.cost.maximum import Maximum, WhenAsked
 from meritnas.cost.terms import CostTerms
 from meritnas.errors import SpaceError, UsageError
-from meritnas.families.convnet.absent_stages import UNUSED, AbsentStages
+from meritnas.families.built.family import BuiltSpace, bundled_space
 from meritnas.families.convnet.blocks import BLOCKS
-from meritnas.families.convnet.child import ConvNetwork
-from meritnas.families.convnet.costs import Side, counted_costs
+from meritnas.families.convnet.costs import counted_costs
+from meritnas.families.convnet.layout import Layout
+from meritnas.families.convnet.network import BLOCK, DEPTH, WIDTH, stages_network
 from meritnas.families.convnet.peak import peak_cost
 from meritnas.families.convnet.spec import PLAIN_BLOCKS, WIDTHS, Convnet
-from meritnas.families.convnet.supernet import ConvSupernet, StageOptions
-from meritnas.families.convnet.text import NO_STAGE, StagesText
+from meritnas.families.convnet.text import StagesText
 from meritnas.families.convnet.timing import timed_terms
 from meritnas.families.drawing import Drawing, Node
-from meritnas.families.family import Running, keep, seeded
+from meritnas.families.drop_path import DropPath
+from meritnas.families.family import Family
 from meritnas.families.image_size import ImageShape, check_image
 from meritnas.families.latency import Device
 from meritnas.families.operations import halved
-from meritnas.families.source import network_source
-from meritnas.families.timed import TimedFamily
 from meritnas.space.architecture import Architecture
-from meritnas.space.decision import Decision, Option
-from meritnas.space.rule import ABSENT
 from meritnas.space.space import Space
 from meritnas.wording import shortened
 
 _PLAIN_SHAPES = ((2, 2, 1), (1, 1, 1), (2, 1), (1, 1))
-_DEPTHS = ((1, 2, 3), (1, 2, 3), (0, 1, 2, 3), (0, 1, 2))
+_DEPTHS = ((1, 2, 3), (1, 2, 3), (1, 2, 3), (1, 2))
 _SCALES = (1.0, 0.75, 0.5)
 _LEAST_SIDE = 8
 """Images are not scaled to fewer pixels than this each way."""
 
 _LEAST_LAST = 2
 """A stage is not offered where it would have fewer pixels than this each way."""
+
+_OLD_BLOCK = re.compile(r"stage(\d+)block(\d+)\.(.*)")
+"""How the blocks of networks were called before they came from a build function."""
 
 
 def convnet_space(
@@ -81,15 +80,14 @@ def convnet_space(
             break
         stages.append((depths, names, tuple(own)))
         side, least = halved(side), halved(least)
-    options = [tuple(f"{h}x{w}" for h, w in sizes)]
-    for depths, names, own in stages:
-        options += [tuple(map(str, depths)), names, tuple(map(str, own))]
-    return ConvnetSpace(classes, shape, tuple(options))
+    options = {"sizes": tuple(sizes), "stages": tuple(stages)}
+    found = bundled_space(stages_network, shape, classes, options)
+    return ConvnetSpace(found.maker, found.options, origin=found.origin)
 
 
 @dataclass(frozen=True)
-class ConvnetSpace(TimedFamily):
-    """The family behind `convnet_space`.
+class ConvnetSpace(BuiltSpace):
+    """The family behind `convnet_space`: a build function whose costs are counted.
 
     Images are scaled by averaging, if at all. Each stage is a number of equal blocks, the first of
     which changes the number of channels; between stages the maximum of each 2 by 2 pixels is taken.
@@ -102,96 +100,57 @@ class ConvnetSpace(TimedFamily):
         size: bytes of the file of weights, at most.
         latency: microseconds for one image, where `timed` has measured them.
         peak: bytes of activations that one image takes at once (`families.live_memory`).
-
-    Attributes:
-        classes: how many numbers come out.
-        image: (channels, height, width) of what comes in.
-        options: names of the options of every decision: the size of images, then for each stage how
-            many blocks, which, how wide.
-        unused: of each stage (block, width) where it is absent.
     """
 
-    classes: int
-    image: ImageShape
-    options: tuple[tuple[str, ...], ...]
-    unused: tuple[tuple[str, str], ...] = ()
-
-    def __post_init__(self) -> None:
-        if not self.unused:
-            firsts = [names[0] for names in self.options[1:]]
-            pairs = tuple(zip(firsts[1::3], firsts[2::3], strict=True))
-            object.__setattr__(self, "unused", pairs)
+    counted: ClassVar[bool] = True
+    has_plain: ClassVar[bool] = True
+    explained: ClassVar[str] = "search with --space convnet to have them explained"
 
     @property
-    def stages(self) -> int:
-        """How many there are at most."""
-        return len(self.options) // 3
+    def image(self) -> ImageShape:
+        """(channels, height, width) of what comes in."""
+        reads = self.maker.reads
+        assert isinstance(reads, tuple)
+        return check_image(reads)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The options that are kept, as numbers."""
+        return Layout(self.image, self.maker.outputs, self.options)
+
+    @cached_property
+    def text(self) -> StagesText:
+        """How networks are written."""
+        firsts = {question.name: question.options[0] for question in self.origin.plan.questions}
+        return StagesText(
+            tuple(
+                (firsts[f"{DEPTH}{n}"], firsts[f"{BLOCK}{n}"], firsts[f"{WIDTH}{n}"])
+                for n in range(1, self.layout.stages + 1)
+            )
+        )
 
     @cached_property
     def space(self) -> Space:
-        """The size of images, then three decisions a stage."""
-        decisions = [Decision("size", tuple(map(Option, self.options[0])))]
-        for stage, (block, width) in enumerate(self.unused):
-            depths, names, widths = self.options[1 + 3 * stage : 4 + 3 * stage]
-            number = stage + 1
-            decisions += [
-                Decision(f"depth{number}", tuple(_tagged(n, NO_STAGE, ABSENT) for n in depths)),
-                Decision(f"block{number}", tuple(_tagged(n, block, UNUSED) for n in names)),
-                Decision(f"width{number}", tuple(_tagged(n, width, UNUSED) for n in widths)),
-            ]
-        return Space(tuple(decisions), StagesText(self.unused), AbsentStages())
+        """The size of images, then how many blocks, which, how wide for each stage."""
+        return replace(self.origin.plan.space(self.options), text=self.text)
 
     @cached_property
     def costs(self) -> Mapping[str, CostTerms]:
         """Of each stage together with the width before it, and of the linear layer."""
-        return {**counted_costs(self), **self.timed_costs}
+        return {**counted_costs(self.layout), **self.timed_costs}
 
     @cached_property
     def maxima(self) -> Mapping[str, Maximum]:
         """The memory that is needed at once."""
-        return WhenAsked(peak=partial(peak_cost, self))
+        return WhenAsked(peak=partial(peak_cost, self.layout))
 
-    def running(self, module: nn.Module, device: str = "cpu") -> Running:
-        """One image."""
-        return Running(module, (torch.zeros(1, *self.image, device=device),))
+    def cost(self, architecture: Architecture | str, name: str = "params") -> int:
+        """What an architecture costs."""
+        return Family.cost(self, architecture, name)
 
     def timed(self, device: Device = "cpu") -> ConvnetSpace:
         """With a latency for every network."""
-        return self.with_latency(timed_terms(self, device))
-
-    def befores(self, stage: int) -> list[int]:
-        """Channels that may come into a stage."""
-        return self.numbers(stage - 1)[2] if stage else [self.image[0]]
-
-    def numbers(self, stage: int) -> tuple[list[int], tuple[str, ...], list[int]]:
-        """(depths, blocks, widths) of a stage."""
-        depths, names, widths = self.options[1 + 3 * stage : 4 + 3 * stage]
-        return [int(n) for n in depths], names, [int(n) for n in widths]
-
-    def sides(self, stage: int) -> list[Side]:
-        """Height and width in a stage for each size of images."""
-        found = []
-        for height, width in map(_size, self.options[0]):
-            for _ in range(stage):
-                height, width = halved(height), halved(width)
-            found.append((height, width))
-        return found
-
-    def supernet(self, seed: int = 0) -> ConvSupernet:
-        """Every block at its widest."""
-        stages = []
-        for stage in range(self.stages):
-            depths, names, widths = self.numbers(stage)
-            stages.append(StageOptions(tuple(depths), names, tuple(widths)))
-        with seeded(seed):
-            return ConvSupernet(
-                [_size(text) for text in self.options[0]],
-                stages,
-                self.image[0],
-                self.image[1:],
-                self.classes,
-                lambda picks: self.child(self.space.architecture(picks)),
-            )
+        return self.with_latency(timed_terms(self.layout, device))
 
     def child(
         self,
@@ -199,34 +158,36 @@ class ConvnetSpace(TimedFamily):
         seed: int = 0,
         dropout: float = 0.0,
         auxiliary: bool = False,
-    ) -> ConvNetwork:
+    ) -> nn.Module:
         """The network of one architecture; `dropout` is the rate of drop-path."""
         if auxiliary:
             raise UsageError(
                 "networks of the space convnet have no auxiliary head; set auxiliary to 0"
             )
-        with seeded(seed):
-            return ConvNetwork(**self._arguments(architecture), drop_path=dropout)
+        network = super().child(architecture, seed)
+        if dropout:
+            for module in list(network.modules()):
+                if hasattr(module, "drop_path"):
+                    module.drop_path = DropPath(dropout)
+        return network
 
-    def _arguments(self, architecture: Architecture | str) -> dict[str, Any]:
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Nothing: no code of a user's own makes them."""
+        return {}
+
+    @property
+    def drops(self) -> bool:
+        """Yes: paths, at the rate that is given."""
+        return True
+
+    def own_weights(
+        self, architecture: Architecture | str, weights: Mapping[str, Tensor]
+    ) -> dict[str, Tensor]:
+        """The weights of a child, also from names of before 0.2."""
         found = self.as_architecture(architecture)
-        self.space.picks(found)  # complains about what is no architecture of this space
-        size, *rest = found.options
-        stages = [
-            (block, int(width), int(depth))
-            for depth, block, width in zip(rest[::3], rest[1::3], rest[2::3], strict=True)
-            if depth != NO_STAGE
-        ]
-        scaled = None if _size(size) == self.image[1:] else _size(size)
-        return {
-            "stages": stages,
-            "colours": self.image[0],
-            "size": scaled,
-            "classes": self.classes,
-        }
-
-    has_plain: ClassVar[bool] = True
-    explained: ClassVar[str] = "search with --space convnet to have them explained"
+        last = len(list(self.text.stages(found.options)))
+        return {_renamed(name, last): tensor for name, tensor in weights.items()}
 
     def plain(self, limits: Mapping[str, int]) -> tuple[Architecture, ...]:
         """A plain and a residual network with 3x3 convolutions, as deep and then as wide as fits.
@@ -246,7 +207,7 @@ class ConvnetSpace(TimedFamily):
 
     def _even(self, block: str, shape: Sequence[int]) -> Iterator[Architecture]:
         """Networks with so many blocks in each stage, of every width."""
-        for first in self.numbers(0)[2]:
+        for first in self.layout.numbers(0)[2]:
             stages = [f"{block}({first * 2**k}x{depth})" for k, depth in enumerate(shape)]
             with suppress(SpaceError):  # not all of it is offered here
                 yield self.parse(" ".join([self.options[0][0], *stages]))
@@ -263,45 +224,32 @@ class ConvnetSpace(TimedFamily):
         """
         return {"one-shot": 0.5, "flops": 0.5, "patterns": 1.0}
 
-    def restrict(self, kept: Sequence[np.ndarray]) -> ConvnetSpace:
-        """The same networks with fewer options to choose from."""
-        latency = self.restricted_latency(kept)
-        return replace(self, options=keep(self.options, kept), latency=latency)
-
     @property
     def spec(self) -> Convnet:
         """The blocks and widths that there are."""
-        names = dict.fromkeys(name for row in self.options[2::3] for name in row)
-        widths = tuple(tuple(map(int, row)) for row in self.options[3::3])
+        rows = self.layout.rows
+        names = dict.fromkeys(name for _, blocks, _ in rows for name in blocks)
+        widths = tuple(tuple(map(int, row)) for _, _, row in rows)
         return Convnet(blocks=",".join(names), widths=widths)
 
     def drawings(self, architecture: Architecture | str) -> tuple[Drawing, ...]:
         """Stages in a row."""
-        arguments = self._arguments(architecture)
-        stages = arguments["stages"]
-        assert isinstance(stages, list)
+        found = self.as_architecture(architecture)
+        self.space.picks(found)  # complains about what is no architecture of this space
         before, nodes = "image", []
-        if arguments["size"] is not None:
-            nodes.append(
-                Node("scaled", (("image", self.as_architecture(architecture).options[0]),))
-            )
+        if found.options[0] != "x".join(map(str, self.image[1:])):
+            nodes.append(Node("scaled", ((before, found.options[0]),)))
             before = "scaled"
-        for number, (block, width, depth) in enumerate(stages, start=1):
+        for number, (depth, block, width) in enumerate(self.text.stages(found.options), start=1):
             nodes.append(Node(f"stage {number}", ((before, f"{depth} {block}, {width} wide"),)))
             before = f"stage {number}"
         return (Drawing("stages; half the size from each to the next", ("image",), tuple(nodes)),)
 
-    def source(self, architecture: Architecture | str) -> str:
-        """The network and the blocks that it has."""
-        about = f"Images [n, {', '.join(map(str, self.image))}] -> scores [n, {self.classes}]."
-        found = self.as_architecture(architecture)
-        return network_source(ConvNetwork, self._arguments(found), found.text, about)
 
-
-def _tagged(name: str, special: str, tag: str) -> Option:
-    return Option(name, frozenset({tag}) if name == special else frozenset())
-
-
-def _size(text: str) -> tuple[int, int]:
-    height, _, width = text.partition("x")
-    return int(height), int(width)
+def _renamed(name: str, stages: int) -> str:
+    """A weight's name as it is now, of a network of so many stages."""
+    found = _OLD_BLOCK.fullmatch(name)
+    if found is not None:
+        stage, block, part = found.groups()
+        return f"{'rest.' * int(stage)}blocks.{int(block) - 1}.{part}"
+    return name if not name.startswith("output.") else f"{'rest.' * (stages + 1)}{name}"

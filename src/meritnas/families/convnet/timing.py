@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -13,35 +13,33 @@ from torch import Tensor, nn
 from meritnas.cost.terms import CostTerms
 from meritnas.families.convnet import blocks
 from meritnas.families.convnet.blocks import BLOCKS
-from meritnas.families.convnet.child import Squeeze, conv_norm
-from meritnas.families.convnet.costs import Side, stage_factors
+from meritnas.families.convnet.costs import stage_factors
+from meritnas.families.convnet.layout import Layout
+from meritnas.families.convnet.network import Side, Squeeze, conv_norm
 from meritnas.families.latency import Device, microseconds_on
-
-if TYPE_CHECKING:
-    from meritnas.families.convnet.family import ConvnetSpace
 
 _ROUNDS = 3
 
 
-def timed_terms(family: ConvnetSpace, device: Device) -> CostTerms:
+def timed_terms(layout: Layout, device: Device) -> CostTerms:
     """Microseconds for one image: convolutions, squeezes, pooling, the linear layer.
 
     There are some thousand shapes, so that each is timed in three rounds only. Scaling images
     and adding shortcuts, which take next to nothing, are not counted.
 
     Args:
-        family: whose networks.
+        layout: whose networks.
         device: where they are to run.
     """
     parts: dict[_Part, tuple[nn.Module, Tensor]] = {}
-    for stage in range(family.stages):
-        for inputs, name, width, first in _blocks(family, stage):
-            for side in family.sides(stage):
+    for stage in range(layout.stages):
+        for inputs, name, width, first in _blocks(layout, stage):
+            for side in layout.sides(stage):
                 for part in _timed_parts(name, inputs, width, first, stage > 0, side):
                     if part not in parts:
                         parts[part] = part.made(), torch.zeros(1, part.inputs, *part.side)
-    widths = {width for stage in range(family.stages) for width in family.numbers(stage)[2]}
-    heads = {width: (_head(width, family.classes), torch.zeros(1, width, 4, 4)) for width in widths}
+    widths = {width for stage in range(layout.stages) for width in layout.numbers(stage)[2]}
+    heads = {width: (_head(width, layout.classes), torch.zeros(1, width, 4, 4)) for width in widths}
     spent = microseconds_on(parts, device, _ROUNDS)
     ends = microseconds_on(heads, device)
 
@@ -51,8 +49,8 @@ def timed_terms(family: ConvnetSpace, device: Device) -> CostTerms:
         each = [_timed_parts(name, inputs, width, first, stage > 0, side) for side in sides]
         return np.array([sum(spent[part] for part in own) for own in each])
 
-    factors = stage_factors(family, cost, lambda width: ends[width], areas=True)
-    return CostTerms(family.space.sizes, 0, factors, "ms an image", 1000)
+    factors = stage_factors(layout, cost, lambda width: ends[width], areas=True)
+    return CostTerms(layout.sizes, 0, factors, "ms an image", 1000)
 
 
 def _head(width: int, classes: int) -> nn.Module:
@@ -60,12 +58,12 @@ def _head(width: int, classes: int) -> nn.Module:
     return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, classes))
 
 
-def _blocks(family: ConvnetSpace, stage: int) -> Iterator[tuple[int, str, int, bool]]:
+def _blocks(layout: Layout, stage: int) -> Iterator[tuple[int, str, int, bool]]:
     """(channels that come in, block, channels that go out, whether it is the first)."""
-    _, names, widths = family.numbers(stage)
+    _, names, widths = layout.numbers(stage)
     for name, width in product(names, widths):
         yield width, name, width, False
-        for before in family.befores(stage):
+        for before in layout.befores(stage):
             yield before, name, width, True
 
 
