@@ -29,7 +29,7 @@ docs: $(READY)
 
 # Beside the site of other versions, with a list to choose from, on the branch gh-pages of this repository.
 docs-version: $(READY)
-	DOCS_VERSIONS=mike $(BIN)/mike deploy --update-aliases $$($(BIN)/python -c "import meritnas; print(meritnas.__version__)") latest
+	PATH="$(abspath $(BIN)):$$PATH" DOCS_VERSIONS=mike $(BIN)/mike deploy --update-aliases $$($(BIN)/python -c "import meritnas; print(meritnas.__version__)") latest
 	$(BIN)/mike set-default latest
 
 # Runs the notebooks of the gallery, and the pages of errors, and writes what they say.
