@@ -154,6 +154,20 @@ def test_new_rows_go_without_pictures_that_cannot_be_read(
     assert not after[2, : bundle.encoder.layout.values(0).stop].any()
 
 
+def test_names_in_an_archive_lead_from_its_folder(frame: pd.DataFrame, tmp_path: Path) -> None:
+    names, ages = frame["photo"].to_numpy(dtype=str), frame["age"].to_numpy()
+    np.savez(tmp_path / "shop.npz", photo=names, age=ages, kind=frame["kind"].to_numpy(dtype=str))
+    source = load_modalities(tmp_path / "shop.npz", "kind")
+    bundle = encode_modalities(source, outline_modalities(source, 0))
+    inputs = bundle.encoder.transform(source.views)
+    kind = kind_named("modalities")
+    (tmp_path / "img" / "2.png").unlink()
+    new = kind.read_new(str(tmp_path / "shop.npz"), bundle.encoder, bundle.task)
+    assert "row 3 (no file" in " ".join(new.notes)
+    after = kind.new_inputs(bundle.encoder, new.data)
+    assert (after != inputs).any(dim=1).nonzero().tolist() == [[2]]
+
+
 def test_pictures_in_the_cells_of_a_frame(frame: pd.DataFrame, tmp_path: Path) -> None:
     small = frame.drop(index=1).reset_index(drop=True)
     cells = [np.asarray(Image.open(tmp_path / name)) for name in small["photo"]]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,11 @@ import pandas as pd
 import pytest
 from PIL import Image
 from sklearn.base import clone, is_regressor
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import estimator_checks as checks
 
 from meritnas import DataError, NASFusionClassifier, NASFusionRegressor, UsageError
 from meritnas.data.modalities.reading import ModalityReading
@@ -227,6 +230,34 @@ def test_pipelines_and_cross_validation_of_a_frame() -> None:
 def test_what_is_no_number_to_tell(y: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         NASFusionRegressor(**TINY).fit(prices()[0], y)
+
+
+@pytest.mark.parametrize("make", [NASFusionClassifier, NASFusionRegressor])
+@pytest.mark.parametrize(
+    "check",
+    [
+        checks.check_parameters_default_constructible,
+        checks.check_no_attributes_set_in_init,
+        checks.check_get_params_invariance,
+        checks.check_set_params,
+        checks.check_estimator_cloneable,
+        checks.check_estimator_repr,
+        checks.check_mixin_order,
+        checks.check_do_not_raise_errors_in_init_or_set_params,
+    ],
+    ids=lambda each: each.__name__,
+)
+def test_what_scikit_learn_checks_without_data(make: Any, check: Callable[..., None]) -> None:
+    check(make.__name__, make())
+
+
+def test_a_pickle_answers_alike() -> None:
+    X, y = prices()
+    model = NASFusionRegressor(**TINY).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    with pytest.raises(NotFittedError):
+        NASFusionRegressor().predict(X)
 
 
 def test_nested_parameters() -> None:

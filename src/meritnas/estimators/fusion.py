@@ -176,7 +176,8 @@ class NASFusionRegressor(RegressorMixin, _NASFusion):
 
     def predict(self, X: Mapping[str, Any] | pd.DataFrame) -> np.ndarray:
         """The number for each sample, [n]."""
-        return self._task.labels(self._outputs_of(self.encode(X)))
+        outputs = self._outputs_of(self.encode(X))  # complains first if this is not fitted
+        return self._task.labels(outputs)
 
 
 def _check_samples(X: object) -> None:
