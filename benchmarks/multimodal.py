@@ -36,7 +36,6 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from meritnas.api import nobody
 from meritnas.data.bundle import Bundle, Outline, Part
 from meritnas.data.modalities.bundle import encode_modalities, outline_modalities
 from meritnas.data.modalities.encoder import ModalityEncoder
@@ -53,6 +52,7 @@ from meritnas.families.operations import CHILD
 from meritnas.prepare.config import make_config
 from meritnas.prepare.family import make_family
 from meritnas.prepare.settle import settle
+from meritnas.progress.heard import nobody
 from meritnas.result import result_of
 from meritnas.run.job import Job
 from meritnas.run.stages import start

@@ -92,6 +92,9 @@ if TYPE_CHECKING:  # for type checkers and editors; all else finds names as `__g
     from meritnas.families.widths import PAPER_WIDTHS as PAPER_WIDTHS
     from meritnas.prediction.predictor import Predictor as Predictor
     from meritnas.prediction.predictor import load_predictor as load_predictor
+    from meritnas.report.notebook.pictures import RunFigure as RunFigure
+    from meritnas.report.notebook.run_view import RunView as RunView
+    from meritnas.report.notebook.run_view import open_run as open_run
     from meritnas.result import SearchResult as SearchResult
     from meritnas.settings.limits import Limits as Limits
     from meritnas.settings.request import RunOptions as RunOptions
@@ -170,6 +173,8 @@ _MODULES = {
     "meritnas.families.tabular.family": ("TabularSpace", "tabular_space"),
     "meritnas.families.widths": ("PAPER_WIDTHS",),
     "meritnas.prediction.predictor": ("Predictor", "load_predictor"),
+    "meritnas.report.notebook.pictures": ("RunFigure",),
+    "meritnas.report.notebook.run_view": ("RunView", "open_run"),
     "meritnas.result": ("SearchResult",),
     "meritnas.settings.limits": ("Limits",),
     "meritnas.settings.request": ("RunOptions",),

@@ -21,12 +21,13 @@ from meritnas.explanation.network import NetworkExplanation, explain_run
 from meritnas.families.family import Family
 from meritnas.families.own import asked_space
 from meritnas.plugins import Trusted
+from meritnas.progress.heard import heard, nobody
 from meritnas.report.charts.modality_figure import modality_file
 from meritnas.report.page.page import report_at_end
 from meritnas.result import SearchResult, ended, is_complete, result_of
 from meritnas.run import stages
 from meritnas.run.asked_race import asked_race
-from meritnas.run.begin import begin, check_family, given_architecture
+from meritnas.run.begin import begin, check_family, given_architecture, new_store
 from meritnas.run.choice import Listener
 from meritnas.run.job import Job
 from meritnas.settings.checks import check_arguments
@@ -44,11 +45,6 @@ Images: TypeAlias = tuple[np.ndarray, np.ndarray]
 Given: TypeAlias = str | Path | pd.DataFrame | Images | Mapping[str, Any]
 Space: TypeAlias = str | SpaceSpec | Family | Callable[..., Any]
 """A name, a spec, a space that was built, a build function, a module with choices."""
-
-
-def nobody(event: dict[str, Any]) -> None:
-    """The listener that does not listen."""
-    del event
 
 
 def search(
@@ -72,7 +68,7 @@ def search(
     workers: int = 1,
     out: str | Path | None = None,
     run: RunOptions | None = None,
-    listen: Listener = nobody,
+    listen: Listener | None = None,
     **more: Unpack[MoreLimits],
 ) -> SearchResult:
     """Find a network for your data that keeps the limits, and train it.
@@ -110,7 +106,7 @@ def search(
             process each where there are cores; another number, another result.
         out: the run's folder; None for a new one under `runs`.
         run: device and threads, and who does trainings that do not depend on each other.
-        listen: called with every event.
+        listen: called with every event; None for a progress bar in a notebook or on a terminal.
         more: `max_peak_kb`, the most kilobytes of activations that one row, image or word may
             take at any moment, executed in order. `size_of`, the file that `max_size_kb` is
             about: "float32", its weights as they are, or "int8", the file of 8-bit weights that
@@ -139,7 +135,8 @@ def search(
         run=RunOptions() if run is None else run,
     )
     family = space if isinstance(space, Family) else None
-    return search_request(data, target, request, out, listen, family, begun)
+    with heard(listen) as hears:
+        return search_request(data, target, request, out, hears, family, begun)
 
 
 def search_request(
@@ -164,7 +161,7 @@ def search_request(
     running, planning = job.planned_search()
     with hired(request.run) as crew:
         job = replace(job, crew=crew)
-        with _new_store(job, config, folder, job.settings.strategy.name) as store:
+        with new_store(job, config, folder, job.settings.strategy.name) as store:
             stages.start(job, store, listen, running, planning)
             return ended(job, store)
 
@@ -172,7 +169,7 @@ def search_request(
 def resume(
     run: str | Path,
     data: Any = None,
-    listen: Listener = nobody,
+    listen: Listener | None = None,
     trust: Trusted = (),
     executor: Executor | None = None,
 ) -> SearchResult:
@@ -181,7 +178,7 @@ def resume(
     Args:
         run: its folder.
         data: the data frame or the arrays, if the search was started with them.
-        listen: called with every new event.
+        listen: called with every new event; None as for `search`.
         trust: functions and classes of your own that the run names, or their names
             `module:name`; others are not imported.
         executor: who does trainings that do not depend on each other; with none, this process.
@@ -190,9 +187,10 @@ def resume(
     finished = RunStore.open(checked_path("run", run))
     if is_complete(finished):
         return result_of(Job.reopen(finished, data, trust), finished)
-    with hired(RunOptions(executor=executor)) as crew, RunStore.take(finished.folder) as store:
+    own = hired(RunOptions(executor=executor))
+    with heard(listen) as hears, own as crew, RunStore.take(finished.folder) as store:
         job = replace(Job.reopen(store, data, trust), crew=crew)
-        stages.resume(job, store, listen)
+        stages.resume(job, store, hears)
         return ended(job, store)
 
 
@@ -203,7 +201,7 @@ def retrain(
     epochs: int | None = None,
     seeds: int | None = None,
     data: Any = None,
-    listen: Listener = nobody,
+    listen: Listener | None = None,
     trust: Trusted = (),
     executor: Executor | None = None,
 ) -> SearchResult:
@@ -216,7 +214,7 @@ def retrain(
         epochs: None for as many as the search trained it for.
         seeds: None for as many as the search used.
         data: the data frame or the arrays, if the search was started with them.
-        listen: called with every epoch.
+        listen: called with every epoch; None as for `search`.
         trust: functions and classes of your own that the run names, or their names
             `module:name`; others are not imported.
         executor: who does trainings that do not depend on each other; with none, this process.
@@ -224,10 +222,11 @@ def retrain(
     check_arguments(retrain, architecture=architecture, listen=listen, executor=executor)
     Retraining(epochs=epochs, seeds=seeds)  # which complains about what is none
     folder = checked_path("run", run)
-    with hired(RunOptions(executor=executor)) as crew, RunStore.take(folder) as store:
+    own = hired(RunOptions(executor=executor))
+    with heard(listen) as hears, own as crew, RunStore.take(folder) as store:
         job = replace(Job.reopen(store, data, trust), crew=crew)
         race = asked_race(job, store, architecture, epochs, seeds)
-        stages.retrain(job, store, race, listen)
+        stages.retrain(job, store, race, hears)
         return ended(job, store)
 
 
@@ -313,7 +312,7 @@ def train(
     seed: int = 0,
     out: str | Path | None = None,
     run: RunOptions | None = None,
-    listen: Listener = nobody,
+    listen: Listener | None = None,
 ) -> SearchResult:
     """Train one architecture on any data, without a search.
 
@@ -334,7 +333,7 @@ def train(
         seed: where all randomness comes from.
         out: the run's folder; None for a new one under `runs`.
         run: device and threads, and who does trainings that do not depend on each other.
-        listen: called with every event.
+        listen: called with every event; None as for `search`.
     """
     check_arguments(
         train, target=target, architecture=architecture, retraining=retraining, listen=listen
@@ -351,7 +350,8 @@ def train(
         run=RunOptions() if run is None else run,
     )
     family = space if isinstance(space, Family) else None
-    return train_request(data, target, architecture, request, out, listen, family)
+    with heard(listen) as hears:
+        return train_request(data, target, architecture, request, out, hears, family)
 
 
 def train_request(
@@ -372,18 +372,6 @@ def train_request(
     chosen = given_architecture(job.ground.family, architecture)
     with hired(request.run) as crew:
         job = replace(job, crew=crew)
-        with _new_store(job, config, folder, stages.GIVEN) as store:
+        with new_store(job, config, folder, stages.GIVEN) as store:
             stages.start_given(job, chosen, store, listen)
             return ended(job, store)
-
-
-def _new_store(job: Job, config: dict[str, Any], out: Path | None, strategy: str) -> RunStore:
-    """The folder of a new run."""
-    return RunStore.create(out or _free_folder(job.prepared.name, strategy), config)
-
-
-def _free_folder(name: str, strategy: str) -> Path:
-    number, plain = 1, strategy.replace(":", "-")
-    while (folder := Path("runs") / f"{name}-{plain}-{number}").exists():
-        number += 1
-    return folder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from meritnas.explanation.network import NetworkExplanation, explain_run
 from meritnas.families.family import Family
 from meritnas.prediction.predictor import NewData, Predictor, load_predictor
 from meritnas.report.charts.pareto_figure import pareto_file
+from meritnas.report.notebook.pictures import RunFigure
+from meritnas.report.notebook.run_view import RunView, network_picture
 from meritnas.report.page.page import NAME, report_at_end, write_report
 from meritnas.report.terminal.pareto_table import pareto_table
 from meritnas.report.terminal.summary import summary_rows
@@ -74,6 +76,19 @@ class SearchResult:
         """Answers for the rows of a table, or for pictures, like those that were searched on."""
         return self._predictor().predict(data)
 
+    @property
+    def figures(self) -> dict[str, str]:
+        """Name -> caption of every figure of the report."""
+        return RunView(self.run).figures
+
+    def figure(self, name: str) -> RunFigure:
+        """One of the `figures`, which a notebook shows, with `svg` and `save(path)`."""
+        return RunView(self.run).figure(name)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the numbers, the network, the trade-off."""
+        return RunView(self.run)._repr_html_()
+
     def _predictor(self) -> Predictor:
         return load_predictor(self.run, trust=self._job.trust)
 
@@ -83,7 +98,9 @@ def result_of(job: Job, store: RunStore) -> SearchResult:
     kept = store.decode("result.json", _shown)
     summary = {**kept, "run": str(store.folder)}  # it may have moved
     chosen = job.ground.family.parse(summary["architecture"])
-    return SearchResult(chosen, job.ground.family.of(chosen), store.folder, summary, job)
+    family = job.ground.family.of(chosen)
+    chosen = replace(chosen, picture=network_picture(family, chosen))
+    return SearchResult(chosen, family, store.folder, summary, job)
 
 
 def _shown(result: dict[str, Any]) -> dict[str, Any]:

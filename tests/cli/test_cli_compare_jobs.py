@@ -13,9 +13,9 @@ import pytest
 from cli_helpers import Outcome
 
 import meritnas as library
-from meritnas.cli.progress.progress import detail_text, stage_text
 from meritnas.comparison.one_run import OneRun, _seldom
 from meritnas.errors import StoreError
+from meritnas.progress.progress import detail_text, stage_text
 from meritnas.strategy.random_search import Random
 
 Command = Callable[..., Outcome]

@@ -12,7 +12,7 @@ import pytest
 from cli_helpers import Outcome, table
 
 import meritnas as library
-from meritnas.cli.progress.waiting import Waiting
+from meritnas.cli.waiting import Waiting
 from meritnas.families.tabular.spec import Tabular
 from meritnas.settings.training import Retraining
 from meritnas.store.run_store import RunStore
@@ -84,10 +84,10 @@ def test_what_cannot_be_explained(trained: Path, sales: Path, meritnas: Command)
 def test_what_takes_long_is_said_while_it_is_done(
     trained: Path, meritnas: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("meritnas.cli.progress.waiting.SECONDS", 600.0)
+    monkeypatch.setattr("meritnas.cli.waiting.SECONDS", 600.0)
     quick = meritnas("explain", trained, "--json")
     assert quick.err == ""
-    monkeypatch.setattr("meritnas.cli.progress.waiting.SECONDS", 0.0)
+    monkeypatch.setattr("meritnas.cli.waiting.SECONDS", 0.0)
     slow = meritnas("explain", trained, "--json")
     assert slow.out == quick.out
     pairs = ["how parts work together ..."] if json.loads(slow.out)["interactions"] else []
@@ -100,7 +100,7 @@ def test_what_takes_long_is_said_while_it_is_done(
 
 def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("meritnas.cli.progress.waiting.SECONDS", 0.0)
+    monkeypatch.setattr("meritnas.cli.waiting.SECONDS", 0.0)
     screen = io.StringIO()
     monkeypatch.setattr(screen, "isatty", lambda: True, raising=False)
     monkeypatch.setattr("sys.stderr", screen)

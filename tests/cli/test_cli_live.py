@@ -20,7 +20,7 @@ from meritnas.cli import page_server
 from meritnas.cli.live import LivePage
 from meritnas.cli.main import main
 from meritnas.cli.page_server import MOST_CLIENTS
-from meritnas.cli.progress.listener import Listener
+from meritnas.progress.listener import Listener
 
 PATIENCE = 0.4
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from meritnas.cli.progress.bar import BarProgress
-from meritnas.cli.progress.lines import LineProgress
-from meritnas.cli.progress.listener import Listener
-from meritnas.cli.progress.progress import NoProgress, detail_text, make_progress
-from meritnas.cli.progress.run_pace import RunPace
 from meritnas.families.nasbench201.family import nasbench201_space
+from meritnas.progress.bar import BarProgress
+from meritnas.progress.lines import LineProgress
+from meritnas.progress.listener import Listener
+from meritnas.progress.progress import NoProgress, detail_text, make_progress
+from meritnas.progress.run_pace import RunPace
 
 
 class Terminal(io.StringIO):
@@ -61,7 +61,7 @@ def terminal_on(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = terminal_on(monkeypatch)
     assert isinstance(make_progress(quiet=False), BarProgress)
-    with Listener(quiet=False) as listener:
+    with Listener(make_progress(quiet=False)) as listener:
         listener({"kind": "run", "run": "here"})
         listener({"kind": "note", "text": "column 'a[b]' is left out"})
         listener(search_event(50))
@@ -111,7 +111,7 @@ def test_what_counts_is_seen_on_80_columns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     terminal = terminal_on(monkeypatch)
-    with Listener(quiet=False) as listener:
+    with Listener(make_progress(quiet=False)) as listener:
         more = {} if short is None else {"leader_short": short}
         listener({**search_event(50), "leader": leader, "leader_costs": costs, **more})
     (line,) = {line.strip() for line in plain(terminal.getvalue()).splitlines() if "sure" in line}
@@ -131,7 +131,7 @@ def compare_event(run: int) -> dict[str, Any]:
 
 def test_of_several_runs_the_latest_is_shown_below_all(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = terminal_on(monkeypatch)
-    with Listener(quiet=False) as listener:
+    with Listener(make_progress(quiet=False)) as listener:
         for run in range(1, 21):
             listener(compare_event(run))
             listener(search_event(100))
@@ -145,7 +145,7 @@ def test_of_several_runs_the_latest_is_shown_below_all(monkeypatch: pytest.Monke
 
 
 def test_lines_tell_runs_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    with Listener(quiet=False) as listener:
+    with Listener(make_progress(quiet=False)) as listener:
         for run in (1, 2):
             listener(compare_event(run))
             listener(retrain_event(10))
@@ -173,7 +173,7 @@ def test_the_time_left_is_judged_by_runs_that_worked() -> None:
 
 def test_a_bar_that_saw_nothing_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = terminal_on(monkeypatch)
-    with pytest.raises(KeyError), Listener(quiet=False):
+    with pytest.raises(KeyError), Listener(make_progress(quiet=False)):
         raise KeyError
     assert "starting" not in terminal.getvalue().splitlines()[-1]
 
@@ -181,7 +181,7 @@ def test_a_bar_that_saw_nothing_leaves_nothing(monkeypatch: pytest.MonkeyPatch) 
 def test_quiet_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = terminal_on(monkeypatch)
     assert isinstance(make_progress(quiet=True), NoProgress)
-    with Listener(quiet=True) as listener:
+    with Listener(make_progress(quiet=True)) as listener:
         listener({"kind": "note", "text": "column 'a' is left out"})
         listener(search_event(50))
     assert terminal.getvalue() == ""

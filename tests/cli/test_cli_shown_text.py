@@ -17,9 +17,9 @@ from cli_helpers import SHORT, Outcome, run, table
 from rich.console import Console
 
 from meritnas.cli.main import main
-from meritnas.cli.progress.bar import BarProgress
-from meritnas.cli.progress.waiting import Waiting
+from meritnas.cli.waiting import Waiting
 from meritnas.estimators.progress import Lines
+from meritnas.progress.bar import BarProgress
 from meritnas.report.terminal.plain import PlainTable
 from meritnas.wording import visible_line
 

@@ -7,6 +7,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 from page_helpers import Page, elsewhere, section
 
 from browser import DRIVER, PROGRAM, Browser, browsing
+from meritnas.cli import live_board
 from meritnas.report.board.board import Board, write_board
 from unchecked import unchecked_copy
 
@@ -272,3 +275,31 @@ def test_runs_are_sorted_found_and_laid_over_each_other(
     browser.driver.execute_async_script("setTimeout(arguments[0], 50)")
     assert drawn(browser) == set(names(browser)) == every
     assert browser.complaints() == []
+
+
+def test_a_live_board_follows_its_runs_and_keeps_what_was_ticked(
+    browser: Browser, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_board, "SECONDS", 0.2)
+    run = unchecked_copy(table, tmp_path / "runs" / "run")
+    shutil.move(run / "result.json", tmp_path / "kept.json")
+    board = Board(run.parent)
+    board.read()
+    page = live_board.LiveBoard(board)
+    thread = threading.Thread(target=page.serve)
+    thread.start()
+    try:
+        browser.open(page.address)
+        browser.asked("document.querySelector('tbody input').click();")
+        state = "return document.querySelector('tbody tr').cells[7].textContent"
+        assert browser.asked(state) == "not finished"
+        shutil.move(tmp_path / "kept.json", run / "result.json")
+        deadline = time.monotonic() + 20
+        while browser.asked(state) != "finished":
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        count = "return document.querySelector('#count').textContent"
+        assert browser.asked(count) == "1 of 1 runs, 1 ticked"
+    finally:
+        page._server.shutdown()
+        thread.join()

@@ -12,10 +12,10 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from browser import DRIVER, PROGRAM, Browser, browsing
 from page_helpers import SHORT, Page, run
 
 import meritnas
+from browser import DRIVER, PROGRAM, Browser, browsing
 from meritnas.cli.live import LivePage
 from meritnas.report.page.page import report_page, write_report
 from unchecked import unchecked_copy
@@ -176,7 +176,7 @@ DRIVEN = """
 import sys
 from meritnas.cli import live
 from meritnas.cli.main import main
-from meritnas.cli.progress.listener import Listener
+from meritnas.progress.listener import Listener
 
 live.SECONDS = 1
 hear, stops = Listener.__call__, [0.9, 0.6, 0.3]

@@ -274,7 +274,7 @@ def test_the_command_repeats_the_run(
         raise StoreError("begun")
 
     monkeypatch.setattr("meritnas.run.stages.start", begin)
-    monkeypatch.setattr("meritnas.api._new_store", lambda *_: nullcontext())
+    monkeypatch.setattr("meritnas.api.new_store", lambda *_: nullcontext())
     with pytest.raises(SystemExit):
         main([*words[1:], "--quiet"])
     config = json.loads((folder / "config.json").read_text())

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from meritnas.api import Given, nobody
+from meritnas.api import Given
 from meritnas.comparison.all_runs import all_runs
 from meritnas.comparison.one_run import (
     PLAN,
@@ -31,7 +31,9 @@ from meritnas.errors import StoreError, UsageError, whole_number
 from meritnas.families.catalogue import space_spec
 from meritnas.families.own import asked_space
 from meritnas.plugins import is_own
-from meritnas.report.charts.comparison_figure import comparison_file
+from meritnas.progress.heard import heard
+from meritnas.report.charts.comparison_figure import comparison_figure, comparison_file
+from meritnas.report.notebook.pictures import images
 from meritnas.settings.checks import check_arguments
 from meritnas.settings.request import Request, RunOptions
 from meritnas.settings.spec import StrategySpec
@@ -92,6 +94,10 @@ class Comparison:
             "figure": str(self.figure),
         }
 
+    def _repr_html_(self) -> str:
+        """The figure, in a notebook."""
+        return images([comparison_figure(self.to_json())])
+
 
 def _plain_if_asked(retraining: Retraining) -> Retraining:
     """A plain network that wins says nothing about strategies."""
@@ -115,7 +121,7 @@ def compare(
     strategies: Sequence[str | StrategySpec],
     seeds: int = 3,
     out: str | Path,
-    listen: Listener = nobody,
+    listen: Listener | None = None,
     executor: Executor | None = None,
     **same: Any,
 ) -> Comparison:
@@ -131,7 +137,8 @@ def compare(
         seeds: how many runs each strategy has, with the seeds 0, 1, ...
         out: a folder for all runs; runs in it that are finished are taken as they are, others go
             on; it must have been made by the same comparison.
-        listen: called with every event; where runs are done by others, with how far all are.
+        listen: called with every event; where runs are done by others, with how far all are; None
+            for a progress bar in a notebook or on a terminal.
         executor: who does the runs; with none, this process, one after the other.
         same: all else that `search` takes, the same for all.
     """
@@ -152,8 +159,8 @@ def compare(
     specs = [strategy_spec(one) for one in strategies]
     named = _own_code(same.get("space"), same.get("reading"))
     common = Common(data, target, ByArguments(each), named, _is_in_memory(data))
-    with hired(options) as crew:
-        return _compare(common, specs, seeds, out_path(out), listen, asked, crew)
+    with heard(listen) as hears, hired(options) as crew:
+        return _compare(common, specs, seeds, out_path(out), hears, asked, crew)
 
 
 def compare_requests(

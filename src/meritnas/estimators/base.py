@@ -15,7 +15,6 @@ import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from meritnas.api import nobody
 from meritnas.data.bundle import Outline
 from meritnas.data.kind import DataKind, Source
 from meritnas.data.kinds import kind_named
@@ -28,6 +27,7 @@ from meritnas.prediction.predictor import Predictor, load_predictor
 from meritnas.prepare.config import make_config
 from meritnas.prepare.given_teacher import GivenTeacher
 from meritnas.prepare.settle import settle
+from meritnas.progress.heard import nobody
 from meritnas.result import result_of
 from meritnas.run.begin import checked_reading
 from meritnas.run.job import Job

@@ -19,6 +19,7 @@ from meritnas.devices.placement import CPU
 from meritnas.errors import StoreError, UsageError
 from meritnas.plugins import Trusted
 from meritnas.prediction.predictor import load_predictor
+from meritnas.report.notebook.explained import features_html
 from meritnas.run.job import Job
 from meritnas.store.run_store import RunStore
 from meritnas.training.chosen_metric import judged, metric_value
@@ -89,6 +90,10 @@ class FeatureExplanation:
             "features": [asdict(one) for one in self.features],
             "network": self.network,
         }
+
+    def _repr_html_(self) -> str:
+        """The figures of the report, in a notebook."""
+        return features_html(self.to_json())
 
 
 def explain_features(job: Job, store: RunStore, trust: Trusted = ()) -> FeatureExplanation:

@@ -23,6 +23,7 @@ from meritnas.explanation.under_noise import Disturbed, disturbed_scores
 from meritnas.plugins import Trusted
 from meritnas.prediction.predictor import load_predictor
 from meritnas.prepare.preparation import source_again
+from meritnas.report.notebook.explained import modalities_html
 from meritnas.run.job import Job
 from meritnas.store.run_store import RunStore
 from meritnas.training.metrics import main_metric
@@ -67,6 +68,10 @@ class ModalityExplanation:
             "disturbed": [asdict(row) for row in self.disturbed],
             "network": self.network,
         }
+
+    def _repr_html_(self) -> str:
+        """The figures of the report, in a notebook."""
+        return modalities_html(self.to_json())
 
 
 def explain_modalities(

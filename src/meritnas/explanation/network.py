@@ -19,6 +19,7 @@ from meritnas.data.task import Task
 from meritnas.engine.loop import Search
 from meritnas.errors import StoreError, UsageError
 from meritnas.prepare.ground import Ground
+from meritnas.report.notebook.explained import network_html
 from meritnas.run.job import Job
 from meritnas.run.kept_search import ended_search
 from meritnas.space.decision import ZERO
@@ -143,6 +144,10 @@ class NetworkExplanation:
             "alternatives": [asdict(other) for other in self.alternatives],
             "interactions": [asdict(pair) for pair in self.interactions],
         }
+
+    def _repr_html_(self) -> str:
+        """The figures of the report, in a notebook."""
+        return network_html(self.to_json())
 
 
 def explain_run(job: Job, store: RunStore) -> NetworkExplanation:

@@ -130,3 +130,15 @@ def checked_reading(reading: Any, kind: DataKind) -> Any:
             f"got {type(reading).__name__}"
         )
     return reading
+
+
+def new_store(job: Job, config: dict[str, Any], out: Path | None, strategy: str) -> RunStore:
+    """The folder of a new run."""
+    return RunStore.create(out or _free_folder(job.prepared.name, strategy), config)
+
+
+def _free_folder(name: str, strategy: str) -> Path:
+    number, plain = 1, strategy.replace(":", "-")
+    while (folder := Path("runs") / f"{name}-{plain}-{number}").exists():
+        number += 1
+    return folder

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 
@@ -13,13 +14,18 @@ class Architecture:
     Attributes:
         options: the chosen option's name for each decision, in the space's order.
         text: the short form people write, `32-144-24`.
+        picture: HTML that a notebook shows of it; empty where only its text is known.
     """
 
     options: tuple[str, ...]
     text: str
+    picture: str = field(default="", repr=False, compare=False)
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(self.text)}</code>{self.picture}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` turns back into an equal architecture."""

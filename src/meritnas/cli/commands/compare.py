@@ -19,9 +19,10 @@ from meritnas.cli.flags import Owner, given_values, with_parameters
 from meritnas.cli.help_text import help_text
 from meritnas.cli.messages import say
 from meritnas.cli.names import listed_strategies
-from meritnas.cli.progress.listener import Listener
 from meritnas.cli.values import read_given, read_text
 from meritnas.errors import UsageError
+from meritnas.progress.listener import Listener
+from meritnas.progress.progress import make_progress
 from meritnas.settings.spec import StrategySpec
 from meritnas.store.checked_path import out_path
 from meritnas.strategy.catalogue import options_of, strategy_spec
@@ -73,7 +74,7 @@ def make_compare(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
         All else is as for search, and the same for all.
         """
         del config  # read before the flags were made
-        listener = Listener(quiet=quiet)
+        listener = Listener(make_progress(quiet=quiet))
         with plain_outcome(lambda: "the same command goes on where it was"):
             given = given_values({**settings, "data": data, "target": target})
             if data is None and "data" not in chosen.config:

@@ -14,8 +14,8 @@ from meritnas.cli import arguments as opt
 from meritnas.cli.exit_codes import plain_outcome
 from meritnas.cli.help_text import help_text, switch
 from meritnas.cli.messages import say
-from meritnas.cli.progress.waiting import Waiting
 from meritnas.cli.trusted import Trust, trusted
+from meritnas.cli.waiting import Waiting
 from meritnas.errors import UsageError
 from meritnas.report.terminal.credit_table import (
     alternatives_table,

@@ -16,12 +16,13 @@ from meritnas.cli.flags import Owner, given_values, with_parameters
 from meritnas.cli.help_text import help_text
 from meritnas.cli.messages import resume_command
 from meritnas.cli.newer_version import tell_newer_version
-from meritnas.cli.progress.listener import Listener
 from meritnas.cli.request import assemble
 from meritnas.cli.trusted import Trust, trusted
 from meritnas.cli.who_trains import taken_out
 from meritnas.data.files.plain_file import given_path
 from meritnas.errors import UsageError
+from meritnas.progress.listener import Listener
+from meritnas.progress.progress import make_progress
 from meritnas.settings.search_only import SEARCH_ONLY
 
 _OWN_NAMES = ("retrain-epochs", "retrain-seeds")
@@ -81,7 +82,7 @@ def make_retrain(chosen: Chosen, owned: Sequence[Owner]) -> Callable[..., None]:
         """
         is_run = (given_path(run) / "config.json").is_file()
         given = given_values({**settings, "target": target, "out": out})
-        listener = Listener(quiet=quiet, run=Path(run) if is_run else None)
+        listener = Listener(make_progress(quiet=quiet), Path(run) if is_run else None)
         with plain_outcome(lambda: _way_on(listener.run, is_run=is_run)):
             with listener:
                 if is_run:

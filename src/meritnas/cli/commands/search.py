@@ -15,11 +15,12 @@ from meritnas.cli.config_values import TOP
 from meritnas.cli.exit_codes import plain_outcome
 from meritnas.cli.flags import Owner, given_values, with_parameters
 from meritnas.cli.messages import resume_command, say
-from meritnas.cli.progress.listener import Listener
 from meritnas.cli.request import Asked, assemble
 from meritnas.cli.trusted import Trust, trusted
 from meritnas.cli.who_trains import taken_out
 from meritnas.errors import UsageError
+from meritnas.progress.listener import Listener
+from meritnas.progress.progress import make_progress
 from meritnas.settings.request import RunOptions
 from meritnas.workers.launch import Launch, launched
 
@@ -45,7 +46,7 @@ def make_search(chosen: Chosen, owned: Sequence[Owner], begun: float | None) -> 
         as_json: bool,
         **settings: Any,
     ) -> None:
-        listener = Listener(quiet=quiet)
+        listener = Listener(make_progress(quiet=quiet))
         given = given_values({"data": data, "target": target, **settings, "out": out})
         with plain_outcome(lambda: _way_on(listener.run or resume)):
             if trust and resume is None:

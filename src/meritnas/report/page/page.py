@@ -79,16 +79,8 @@ def report_page(folder: Path, reload_seconds: int | None = None) -> str:
     """
     run = read_run(folder)
     network = run_network(run)
-    sections: list[Section] = []
-    problems = list(run.problems)
-    for name, make in _MAKERS.items():
-        try:
-            section = make(run, network)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            problems.append(f"the part '{name}' could not be made ({error!r}) and was left out")
-        else:
-            sections += [section] if section is not None else []
-    sections += _last_sections(run, problems)
+    sections, problems = sections_of(run, network)
+    sections += _last_sections(run, [*run.problems, *problems])
     return _template().render(
         title=_title(run, network),
         sections=sections,
@@ -96,6 +88,20 @@ def report_page(folder: Path, reload_seconds: int | None = None) -> str:
         reload_seconds=reload_seconds,
         version=__version__,
     )
+
+
+def sections_of(run: RunFiles, network: RunNetwork) -> tuple[list[Section], list[str]]:
+    """The parts that a run has numbers for, and what is wrong with others."""
+    sections: list[Section] = []
+    problems: list[str] = []
+    for name, make in _MAKERS.items():
+        try:
+            section = make(run, network)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            problems.append(f"the part '{name}' could not be made ({error!r}) and was left out")
+        else:
+            sections += [section] if section is not None else []
+    return sections, problems
 
 
 def write_report(folder: Path, out: Path | None = None) -> Path:

@@ -18,8 +18,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from meritnas.cli.progress.progress import Event, detail_text, run_text, stage_text
-from meritnas.cli.progress.run_pace import RunPace
+from meritnas.progress.progress import Event, detail_text, run_text, stage_text
+from meritnas.progress.run_pace import RunPace
 from meritnas.report.numbers import duration_text
 from meritnas.wording import visible_line
 

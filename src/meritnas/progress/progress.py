@@ -31,8 +31,8 @@ class Progress(Protocol):
 
 def make_progress(*, quiet: bool) -> Progress:
     """A bar on a terminal, lines elsewhere, nothing when quiet."""
-    from meritnas.cli.progress.bar import BarProgress
-    from meritnas.cli.progress.lines import LineProgress
+    from meritnas.progress.bar import BarProgress
+    from meritnas.progress.lines import LineProgress
 
     if quiet:
         return NoProgress()

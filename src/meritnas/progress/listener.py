@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from meritnas.cli.progress.progress import Event, make_progress
+from meritnas.progress.progress import Event, Progress
 
 if TYPE_CHECKING:
     from meritnas.report.tensorboard import TensorBoardEvents
@@ -14,15 +14,19 @@ _MOST_NOTES = 5
 
 
 class Listener:
-    """Hears the events of a command: shows progress, passes notes on, remembers the run.
+    """Hears the events of a search: shows progress, passes notes on, remembers the run.
+
+    Args:
+        progress: which is shown while this is entered.
+        run: the run's folder, where it is known already.
 
     Attributes:
         run: the run's folder, as soon as there is one.
     """
 
-    def __init__(self, *, quiet: bool, run: Path | None = None) -> None:
+    def __init__(self, progress: Progress, run: Path | None = None) -> None:
         self.run = run
-        self._progress = make_progress(quiet=quiet)
+        self._progress = progress
         self._notes = 0
         self._events: TensorBoardEvents | None = None
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
-from meritnas.cli.messages import say
-from meritnas.cli.progress.progress import Event, NoProgress, detail_text, run_text, stage_text
-from meritnas.cli.progress.run_pace import RunPace
+from meritnas.progress.progress import Event, NoProgress, detail_text, run_text, stage_text
+from meritnas.progress.run_pace import RunPace
 from meritnas.report.numbers import duration_text
+from meritnas.wording import visible_line
 
 _LINE = 80
 _LINES_A_STAGE = 10
@@ -36,7 +37,7 @@ class LineProgress(NoProgress):
             start, left = f"{stage_text(event):>9} {share:4.0%}  ", self._left(event)
             long = start + detail_text(event) + left
             short = start + detail_text({**event, "leader_costs": {}}) + left
-            say(long if len(long) <= _LINE else short)
+            _say(long if len(long) <= _LINE else short)
 
     def begin(self, event: Event) -> None:
         """Say which run it is; its stages are as new as it is."""
@@ -44,11 +45,11 @@ class LineProgress(NoProgress):
         self._kind = ""
         left = self._pace.seconds_left()
         rest = "" if left is None else f", {duration_text(left)} left for all"
-        say(f"run {event['run']} of {event['runs']}: {run_text(event)}{rest}")
+        _say(f"run {event['run']} of {event['runs']}: {run_text(event)}{rest}")
 
     def note(self, text: str) -> None:
         """Say it as it is."""
-        say(text)
+        _say(text)
 
     def _left(self, event: Event) -> str:
         begun, step = self._start
@@ -57,3 +58,8 @@ class LineProgress(NoProgress):
             return ""
         seconds = (time.perf_counter() - begun) * left / done
         return f", {duration_text(seconds)} left"
+
+
+def _say(text: str) -> None:
+    """A line on standard error: standard output is for results."""
+    print(visible_line(text), file=sys.stderr, flush=True)
