@@ -57,6 +57,7 @@ ARGUMENTS = {
     "shapley_long": [*CIFAR, "--out", "runs", "--spaces", "nasbench201"],
     "shapley_speed": [],
     "shapley_variance": [],
+    "sparse_codes": [],
     "tabular_step": [],
     "teachers": ["wine:target:2000"],
     "startup": [],

@@ -15,6 +15,7 @@ from meritnas.families.built.reads import example
 from meritnas.families.convnet.family import ConvnetSpace, convnet_space
 from meritnas.families.darts.family import DartsSpace, darts_space
 from meritnas.families.fusion.family import FusionSpace, fusion_space
+from meritnas.families.fusion.joint import JointSpace, joint_space
 from meritnas.families.nasbench201.family import Nasbench201Space, nasbench201_space
 from meritnas.families.recurrent.family import RecurrentSpace, recurrent_space
 from meritnas.families.residual.spec import Residual
@@ -73,15 +74,16 @@ def recurrent_case(name: str, family: RecurrentSpace) -> Case:
     return Case(name, family, inputs, idle=True, fused=bool(family.updates))
 
 
-def fusion_case(name: str, family: FusionSpace) -> Case:
+def fusion_case(name: str, family: FusionSpace | JointSpace) -> Case:
     """All modalities are there but the first one of the first sample."""
 
     def inputs(rows: int, seed: int) -> Tensor:
         generator = torch.Generator().manual_seed(seed)
-        found = torch.randn(rows, family.layout.width, generator=generator)
-        for number in range(len(family.layout.names)):
-            found[:, family.layout.flag(number)] = 1.0
-        found[0, family.layout.flag(0)] = 0.0
+        layout = family.layout
+        found = torch.randn(rows, layout.width, generator=generator)
+        for number in range(len(layout.names)):
+            found[:, layout.flag(number)] = 1.0
+        found[0, layout.flag(0)] = 0.0
         return found
 
     return Case(name, family, inputs, idle=True, codes=True)
@@ -166,6 +168,22 @@ FUSION_CASES = (
             operations="sparse",
             backbones={"image": "conv"},
             kernel=3,
+        ),
+    ),
+    fusion_case(
+        "fusion and heads", joint_space(fusion_space(VIEWS, 3, channels=8, length=4), (3, 5))
+    ),
+    fusion_case(
+        "fusion and heads, with a backbone and a number",
+        joint_space(
+            fusion_space(
+                *({"image": [(1, 8, 8)], "words": [(4,)]}, 1, 1, 2, 8, 4),
+                new_inputs=True,
+                fista_steps=4,
+                backbones={"image": "conv"},
+            ),
+            (4,),
+            "numbers",
         ),
     ),
 )

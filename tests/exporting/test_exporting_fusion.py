@@ -15,6 +15,7 @@ import meritnas
 from meritnas.errors import UsageError
 from meritnas.families.family import Family, seeded
 from meritnas.families.fusion.family import FusionSpace, fusion_space
+from meritnas.families.fusion.joint import JointSpace, joint_space
 from meritnas.families.fusion.operations import EVERY
 from meritnas.families.tabular.family import TabularSpace
 
@@ -51,7 +52,7 @@ def space(**sizes: Any) -> FusionSpace:
     return fusion_space(**given)
 
 
-def cases() -> dict[str, tuple[FusionSpace, str]]:
+def cases() -> dict[str, tuple[FusionSpace | JointSpace, str]]:
     one = {
         name: (space(), f"cell1(video.0, image.1): step1 = {name}(y, x)")
         for name in sorted(CLASSES)
@@ -89,6 +90,11 @@ def cases() -> dict[str, tuple[FusionSpace, str]]:
             "cell1(map.0, table.0): step1 = sparse_concat(x, y); "
             "step2 = sparse_attention(x, step1)",
         ),
+        "heads": (
+            joint_space(space(), (5, 9)),
+            "cell1(video.0, image.1): step1 = se(y, x) + mean-each(image: 5, table: 9, all=5)",
+        ),
+        "heads alone": (joint_space(space(), (5, 9)), "sum(image: 5, video: 9)"),
         "many": (space(cells=12, steps=12, channels=2), long),
         "odd names": (
             space(modalities=odd, backbones={}),
@@ -111,7 +117,7 @@ def shaken(child: nn.Module) -> nn.Module:
     return child.eval()
 
 
-def rows_of(family: FusionSpace) -> Tensor:
+def rows_of(family: FusionSpace | JointSpace) -> Tensor:
     """Samples that have all, and samples that lack each modality, with rubbish in its place."""
     layout = family.layout
     with seeded(2):

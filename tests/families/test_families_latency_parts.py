@@ -17,6 +17,7 @@ from meritnas.families import latency
 from meritnas.families.convnet.family import convnet_space
 from meritnas.families.counting import parameters
 from meritnas.families.family import Family
+from meritnas.families.fusion.joint import joint_space
 
 FAMILIES: dict[str, Family] = {
     "convnet": convnet_space(10, (1, 16, 16), ("plain3", "residual5", "inverted3x4se")),
@@ -29,6 +30,9 @@ FAMILIES: dict[str, Family] = {
         {"image": [(2, 4, 4)], "sound": [(3, 6), (5,)]}, 3, 2, 2, 8, 4, backbones={"image": "conv"}
     ),
 }
+FAMILIES["fusion and heads"] = joint_space(
+    fusion_space({"image": [(1, 8, 8)], "sound": [(5,)]}, 3, backbones={"image": "conv"}), (3, 6)
+)
 
 
 def weights_for_a_clock(timed: Any, rounds: int = 0) -> dict[Any, int]:

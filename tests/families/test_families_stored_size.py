@@ -18,6 +18,7 @@ from meritnas import (
 )
 from meritnas.families.convnet.family import convnet_space
 from meritnas.families.family import Family
+from meritnas.families.fusion.joint import joint_space
 from meritnas.families.fusion.plain import plain_fusion
 from meritnas.store.weights_file import weights_bytes
 
@@ -40,6 +41,9 @@ FAMILIES: dict[str, Family] = {
     "recurrent": recurrent_space(300, 16),
     "recurrent, one predecessor": recurrent_space(50, 8, 4, 1),
     "fusion": fusion_space(VIEWS, 3, 2, 2, 8, 4, backbones={"image": "conv"}),
+    "fusion and heads": joint_space(
+        fusion_space(VIEWS, 3, 2, 2, 8, 4, backbones={"image": "conv"}), (3, 40)
+    ),
     "plain fusion": plain_fusion(VIEWS, 3, "classes", {"image": "conv"}),
     "plain fusion of one modality": plain_fusion({"v": [(4,)]}, 1, "labels"),
     "fusion with a backbone of one's own": fusion_space(VIEWS, 3, 2, 1, 8, 4, backbones=OWN),

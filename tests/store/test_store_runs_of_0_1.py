@@ -115,5 +115,7 @@ def test_all_settings_of_then_have_their_place_now() -> None:
     assert (images.preset, images.retrain_epochs) == ("quick", 1)
     assert text.space == meritnas.Recurrent(width=8, nodes=2, known_cells=False)
     assert text.reading == meritnas.TextReading()
-    assert fusion.space == meritnas.Fusion(channels=4, length=2, cells=2)
+    assert fusion.space == meritnas.Fusion(
+        channels=4, length=2, cells=2, heads=False, sparsity=0.1, fista_steps=2
+    )
     assert fusion.reading == meritnas.ModalityReading()

@@ -103,6 +103,11 @@ class Family(ABC):
         del module, device
         raise SpaceError(f"nothing is known about what networks of a {type(self).__name__} read")
 
+    def answering(self, answers: str) -> Self:
+        """The same networks for outputs that are `classes`, `labels` or `numbers`."""
+        del answers
+        return self
+
     @property
     def witnesses(self) -> Mapping[str, float]:
         """How much each witness of candidates counts, by its name (see `meritnas.witness`).

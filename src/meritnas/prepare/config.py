@@ -22,7 +22,10 @@ from meritnas.store.run_store import RunStore
 from meritnas.strategy.catalogue import strategy_from_json
 from meritnas.version import __version__
 
-_BEFORE: Mapping[str, Mapping[str, Any]] = {"recurrent": {"known_cells": False}}
+_BEFORE: Mapping[str, Mapping[str, Any]] = {
+    "recurrent": {"known_cells": False},
+    "fusion": {"heads": False, "fista_steps": 2},
+}
 """Options that a space has now, as it was before it had them."""
 
 

@@ -13,6 +13,7 @@ from meritnas.families.convnet.spec import PLAIN
 from meritnas.families.family import Family
 from meritnas.families.fusion.backbone import Backbone
 from meritnas.families.fusion.family import FusionSpace
+from meritnas.families.fusion.joint import JointSpace
 from meritnas.families.fusion.plain import PlainFusion, plain_fusion
 from meritnas.families.fusion.plain_child import Answers
 from meritnas.families.fusion.spec import CONV
@@ -24,7 +25,7 @@ from meritnas.store.run_store import RunStore
 
 _ANSWERS: Mapping[str, Answers] = {
     **{"multiclass": "classes", "binary": "labels", "multilabel": "labels"},
-    "regression": "numbers",
+    **{"regression": "numbers", "language": "classes"},
 }
 """What the outputs of a network are, by the kind of task."""
 
@@ -37,6 +38,7 @@ def make_family(settings: SearchSettings, encoder: Encoder, task: Task) -> Famil
         raise UsageError(
             f"build of {space.name} must give a space, a meritnas Family, got {told(family)}"
         )
+    family = family.answering(_ANSWERS[task.kind])
     return with_plain(family, encoder, task) if settings.plain else family
 
 
@@ -73,7 +75,7 @@ def with_plain(family: Family, encoder: Encoder, task: Task) -> Family:
 def _plain_fusion(family: Family, encoder: Encoder, task: Task) -> PlainFusion:
     """Plain networks with the family's backbones; without limits, as large as its largest."""
     backbones: dict[str, str | Backbone] = dict.fromkeys(encoder.inputs.pictures, CONV)
-    if isinstance(family, FusionSpace):
+    if isinstance(family, FusionSpace | JointSpace):
         backbones = family.named_backbones
     return plain_fusion(
         encoder.inputs.modalities,

@@ -30,9 +30,9 @@ def check_sizes(**sizes: int) -> None:
             raise SpaceError(f"{name} must be at least 1, got {value}")
 
 
-def check_sparse(l1: float, l2: float, kernel: int) -> None:
+def check_sparse(l1: float, l2: float, kernel: int, fista_steps: int) -> None:
     """Complain about what sparse operations cannot work with."""
-    check_sizes(kernel=kernel)
+    check_sizes(kernel=kernel, fista_steps=fista_steps)
     if kernel % 2 == 0:
         raise SpaceError(f"kernel must be odd, got {kernel}; take {kernel - 1} or {kernel + 1}")
     for name, cost in (("l1", l1), ("l2", l2)):

@@ -213,7 +213,7 @@ class FusionNetwork(nn.Module):
         length: of features in cells.
         outputs: how many numbers come out.
         backbones: `conv`, or what makes one, of modalities that have one, by number.
-        sparsity: (l1, l2, kernel) of sparse operations.
+        sparsity: (l1, l2, kernel, steps of FISTA) of sparse operations.
         dropout: the rate while training.
     """
 
@@ -226,7 +226,7 @@ class FusionNetwork(nn.Module):
         length: int,
         outputs: int,
         backbones: Mapping[int, str | Callable[[], nn.Module]],
-        sparsity: tuple[float, float, int],
+        sparsity: tuple[float, float, int, int],
         dropout: float = 0.0,
     ) -> None:
         super().__init__()

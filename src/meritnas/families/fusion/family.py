@@ -73,6 +73,7 @@ def fusion_space(
     l1: float = 0.1,
     l2: float = 0.0,
     kernel: int = 1,
+    fista_steps: int = 2,
 ) -> FusionSpace:
     """Cells that fuse features of several modalities: which two, by which operation (SM-ShapNAS)?
 
@@ -96,9 +97,10 @@ def fusion_space(
         l1: of sparse operations, what the size of a code costs.
         l2: of sparse operations, what its square costs.
         kernel: of sparse operations, the length of an atom; odd.
+        fista_steps: of sparse operations, how often a code is improved.
     """
     check_sizes(outputs=outputs, cells=cells, steps=steps, channels=channels, length=length)
-    check_sparse(l1, l2, kernel)
+    check_sparse(l1, l2, kernel, fista_steps)
     layout = as_layout(modalities)
     chosen = numbered_backbones(layout, backbones or {})
     features = read_features(layout, chosen)
@@ -125,9 +127,7 @@ def fusion_space(
         unimodal_only,
         new_inputs,
         chosen,
-        l1,
-        l2,
-        kernel,
+        (l1, l2, kernel, fista_steps),
         options,
     )
 
@@ -163,9 +163,7 @@ class FusionSpace(TimedFamily):
     unimodal_only: bool
     new_inputs: bool
     backbones: tuple[tuple[int, str | Backbone], ...]
-    l1: float
-    l2: float
-    kernel: int
+    sparsity: tuple[float, float, int, int]
     options: tuple[tuple[str, ...], ...]
     reordered: bool = field(default=False, compare=False, repr=False)
     longest: str = field(default="", compare=False, repr=False)
@@ -190,9 +188,10 @@ class FusionSpace(TimedFamily):
             for i, row in enumerate(self.options)
         )
         text = FusionText(self.plans, self.sources, self.shared)
-        return Space(decisions, text, self._rule(groups))
+        return Space(decisions, text, self.rule(groups))
 
-    def _rule(self, groups: Sequence[int]) -> Rule:
+    def rule(self, groups: Sequence[int]) -> Rule:
+        """Of its decisions in groups as `decision_names` has them, and free ones after them."""
         if self.reordered:
             return feature_by_feature(replace(self, reordered=False))
         pairs = InputPairs(tuple(groups))
@@ -284,14 +283,18 @@ class FusionSpace(TimedFamily):
                 nn.Linear(small.cells * small.channels * small.length, small.outputs),
                 (small.channels, small.length),
             )
-        edges = {
+        return GatedSupernet(
+            body, self.operation_paths, lambda picks: small.child(small.space.architecture(picks))
+        )
+
+    @property
+    def operation_paths(self) -> dict[str, int]:
+        """The decision on each operation, by where that stands in networks."""
+        return {
             f"cells.{number}.steps.{count}.operation": step.operation
-            for number, plan in enumerate(small.plans)
+            for number, plan in enumerate(self.plans)
             for count, step in enumerate(plan.steps)
         }
-        return GatedSupernet(
-            body, edges, lambda picks: small.child(small.space.architecture(picks))
-        )
 
     def _mixed(self, decision: int) -> Mixed:
         return Mixed([self.operation(name, SEARCHED, 0.0) for name in self.options[decision]])
@@ -314,9 +317,9 @@ class FusionSpace(TimedFamily):
             return self._network(found.options, dropout)
 
     def _network(self, names: Sequence[str], dropout: float) -> FusionNetwork:
-        return FusionNetwork(**self._sizes(names), dropout=dropout)
+        return FusionNetwork(**self.sizes_with(names), dropout=dropout)
 
-    def _sizes(self, names: Sequence[str]) -> dict[str, Any]:
+    def sizes_with(self, names: Sequence[str]) -> dict[str, Any]:
         """What the network with these options is made with."""
         return {
             "modalities": self.layout.columns,
@@ -326,7 +329,7 @@ class FusionSpace(TimedFamily):
             "length": self.length,
             "outputs": self.outputs,
             "backbones": dict(self.backbones),
-            "sparsity": (self.l1, self.l2, self.kernel),
+            "sparsity": self.sparsity,
         }
 
     def _reader(self, norms: Norms, dropout: float) -> RememberingReader:
@@ -336,9 +339,7 @@ class FusionSpace(TimedFamily):
 
     def operation(self, name: str, norms: Norms, dropout: float) -> nn.Module:
         """An operation of a step by its name."""
-        return make_fusion(
-            name, self.channels, self.length, norms, dropout, self.l1, self.l2, self.kernel
-        )
+        return make_fusion(name, self.channels, self.length, norms, dropout, *self.sparsity)
 
     def running(self, module: nn.Module, device: str = "cpu") -> Running:
         """One sample that lacks nothing."""
@@ -370,7 +371,8 @@ class FusionSpace(TimedFamily):
             shared=self.shared,
             unimodal_only=self.unimodal_only,
             new_inputs=self.new_inputs,
-            sparsity=self.l1,
+            sparsity=self.sparsity[0],
+            fista_steps=self.sparsity[3],
             backbones=self.named_backbones,
         )
 
@@ -394,6 +396,5 @@ class FusionSpace(TimedFamily):
         found = self.as_architecture(architecture)
         check_source(self.named_backbones)
         read = chosen_cells(self.plans, found.options)
-        return fusion_source(
-            self._sizes(found.options), self.layout, self.sources, read, found.text
-        )
+        sizes = self.sizes_with(found.options)
+        return fusion_source(FusionNetwork, sizes, self.layout, self.sources, read, found.text)

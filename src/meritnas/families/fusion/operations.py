@@ -149,9 +149,11 @@ class Attention(nn.Module):
 class SparseMap(nn.Module):
     """Sparse coding and a bias: what takes a map's place in sparse operations."""
 
-    def __init__(self, inputs: int, outputs: int, kernel: int, l1: float, l2: float) -> None:
+    def __init__(
+        self, inputs: int, outputs: int, kernel: int, steps: int, l1: float, l2: float
+    ) -> None:
         super().__init__()
-        self.coding = SparseCoding(inputs, outputs, kernel, l1=l1, l2=l2)
+        self.coding = SparseCoding(inputs, outputs, kernel, steps, l1, l2)
         bound = 1 / math.sqrt(inputs * kernel)
         self.bias = nn.Parameter(torch.empty(outputs, 1).uniform_(-bound, bound))
 
@@ -171,6 +173,7 @@ class Making(NamedTuple):
     l1: float
     l2: float
     kernel: int
+    fista_steps: int
 
 
 def _linear(inputs: int, outputs: int, length: int) -> nn.Module:
@@ -180,13 +183,15 @@ def _linear(inputs: int, outputs: int, length: int) -> nn.Module:
 
 def _sparse(made: Making) -> Maps:
     def make(inputs: int, outputs: int, length: int) -> nn.Module:
-        return SparseMap(inputs, outputs, made.kernel if length > 1 else 1, made.l1, made.l2)
+        kernel = made.kernel if length > 1 else 1
+        return SparseMap(inputs, outputs, kernel, made.fista_steps, made.l1, made.l2)
 
     return make
 
 
 def _coding(made: Making) -> nn.Module:
-    return SparseCoding(made.channels, made.channels, made.kernel, l1=made.l1, l2=made.l2)
+    sizes = (made.channels, made.channels, made.kernel)
+    return SparseCoding(*sizes, made.fista_steps, made.l1, made.l2)
 
 
 _MAKERS: Mapping[str, Callable[[Making], nn.Module]] = {
@@ -212,6 +217,7 @@ def make_fusion(
     l1: float = 0.1,
     l2: float = 0.0,
     kernel: int = 1,
+    fista_steps: int = 2,
 ) -> nn.Module:
     """An operation that fuses x and y, both [n, channels, length], into one such.
 
@@ -224,10 +230,11 @@ def make_fusion(
         l1: of sparse operations, what the size of a code costs.
         l2: of sparse operations, what its square costs.
         kernel: of sparse operations, the length of an atom.
+        fista_steps: of sparse operations, how often a code is improved.
     """
     if name not in _MAKERS:
         raise SpaceError(
             f"no fusion operation '{name}';{did_you_mean(name, _MAKERS)} there are "
             f"{', '.join(_MAKERS)}"
         )
-    return _MAKERS[name](Making(channels, length, norms, dropout, l1, l2, kernel))
+    return _MAKERS[name](Making(channels, length, norms, dropout, l1, l2, kernel, fista_steps))

@@ -135,7 +135,7 @@ def peak_cost(family: FusionSpace) -> FusionPeak:
         for one, part in zip(family.features, parts, strict=True)
     ]
     cells = family.cells * feature
-    making = family.channels, family.length, family.l1, family.l2, family.kernel
+    making = (family.channels, family.length, *family.sparsity)
     sizes = Sizes(
         BYTES_A_NUMBER * family.layout.width,
         feature,
@@ -225,19 +225,19 @@ def _reshaped(shape: tuple[int, ...], channels: int, length: int, part: int) -> 
 
 @cache
 def _operation(
-    making: tuple[int, int, float, float, int], name: str, first: bool, second: bool
+    making: tuple[int, int, float, float, int, int], name: str, first: bool, second: bool
 ) -> int:
     """What an operation takes beside inputs that are read again; see `Sizes.operations`.
 
     Args:
-        making: channels and length of features, l1, l2 and kernel of sparse operations.
+        making: channels and length of features; of sparse operations l1, l2, kernel and steps.
         name: of it.
         first: whether its first input is read again.
         second: whether its second one is.
     """
-    channels, length, l1, l2, kernel = making
+    channels, length, l1, l2, kernel, steps = making
     with torch.device("meta"):
-        made = make_fusion(name, channels, length, CHILD, 0.0, l1, l2, kernel).eval()
+        made = make_fusion(name, channels, length, CHILD, 0.0, l1, l2, kernel, steps).eval()
         inputs = [torch.zeros(1, channels, length) for _ in range(2)]
         kept = [number for number, again in enumerate((first, second)) if again]
         found = moments(made, inputs, kept)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from meritnas.families.fusion.reader import ModalityReader, Shape, make_backbones
-from meritnas.families.operations import CHILD
+from meritnas.families.operations import CHILD, Norms
 
 Answers = Literal["classes", "labels", "numbers"]
 """What outputs are: a logit for each class of one answer, logits of answers of their own, numbers.
@@ -26,6 +26,45 @@ def pooled_shape(shape: Shape) -> Shape:
     """What is left of a map or a sequence: at most 4 by 4 pixels, or 16 positions."""
     most = (_POSITIONS,) if len(shape) == 2 else (_SIDE, _SIDE)
     return (shape[0], *(min(side, at_most) for side, at_most in zip(shape[1:], most, strict=False)))
+
+
+def make_pools(last: Mapping[int, Shape]) -> nn.ModuleDict:
+    """What pools the last feature of each backbone, by its modality's number."""
+    return nn.ModuleDict({str(i): _pool(shape) for i, shape in last.items()})
+
+
+def vector_widths(
+    modalities: Sequence[tuple[int, Sequence[Shape]]], last: Mapping[int, Shape]
+) -> list[int]:
+    """How many numbers the vector of each modality has."""
+    return [
+        math.prod(pooled_shape(last[i])) if i in last else sum(map(math.prod, shapes))
+        for i, (_, shapes) in enumerate(modalities)
+    ]
+
+
+def vector_of(parts: Sequence[Tensor], pools: nn.ModuleDict, number: int, there: Tensor) -> Tensor:
+    """A modality's vector [n, its width] from its features; zeros where a sample lacks it."""
+    own = [pools[str(number)](parts[-1])] if str(number) in pools else list(parts)
+    return torch.cat([part.flatten(1) for part in own], dim=1) * there[:, None]
+
+
+def averaged(said: Tensor, share: Tensor, answers: Answers) -> Tensor:
+    """Logits of mean probabilities, or mean numbers: what parts say, their shares -> [n, outputs].
+
+    Args:
+        said: by each part, [n, parts, outputs].
+        share: of each part, [n, parts].
+        answers: what outputs are.
+    """
+    shares = share[:, :, None]
+    if answers == "numbers":
+        return (said * shares).sum(dim=1)
+    logs = shares.clamp_min(_NOTHING).log()
+    if answers == "classes":
+        return torch.logsumexp(F.log_softmax(said, dim=2) + logs, dim=1)
+    yes = torch.logsumexp(F.logsigmoid(said) + logs, dim=1)
+    return yes - torch.logsumexp(F.logsigmoid(-said) + logs, dim=1)
 
 
 def _pool(shape: Shape) -> nn.Module:
@@ -55,31 +94,26 @@ class FlatReader(ModalityReader):
         last: Mapping[int, Shape],
     ) -> None:
         super().__init__(modalities, backbones)
-        self.pools = nn.ModuleDict({str(i): _pool(shape) for i, shape in last.items()})
-        self.widths = [
-            math.prod(pooled_shape(last[i])) if i in last else sum(map(math.prod, shapes))
-            for i, (_, shapes) in enumerate(modalities)
-        ]
+        self.pools = make_pools(last)
+        self.widths = vector_widths(modalities, last)
 
     def forward(self, rows: Tensor) -> list[Tensor]:
         """Rows [n, width] -> [n, its width] for each modality."""
-        return [self._vector(rows, number) for number in range(len(self.widths))]
-
-    def _vector(self, rows: Tensor, number: int) -> Tensor:
-        parts = self.parts(rows, number)
-        if str(number) in self.pools:
-            parts = [self.pools[str(number)](parts[-1])]
-        joined = torch.cat([part.flatten(1) for part in parts], dim=1)
-        return joined * self.there(rows, number)[:, None]
+        return [
+            vector_of(self.parts(rows, i), self.pools, i, self.there(rows, i))
+            for i in range(len(self.widths))
+        ]
 
 
 class Head(nn.Sequential):
     """A hidden layer with batch norm, ReLU and dropout; a linear layer."""
 
-    def __init__(self, inputs: int, hidden: int, outputs: int, dropout: float) -> None:
+    def __init__(
+        self, inputs: int, hidden: int, outputs: int, dropout: float, norms: Norms = CHILD
+    ) -> None:
         super().__init__(
             nn.Linear(inputs, hidden),
-            nn.BatchNorm1d(hidden),
+            norms.sequence(hidden),
             nn.ReLU(),
             nn.Dropout(dropout),
             nn.Linear(hidden, outputs),
@@ -164,11 +198,4 @@ class LateAveraging(nn.Module):
         numbers = range(len(self.heads))
         there = torch.stack([self.reader.there(rows, i).to(rows.dtype) for i in numbers], dim=1)
         there = there + (there.sum(dim=1, keepdim=True) == 0)
-        share = (there / there.sum(dim=1, keepdim=True))[:, :, None]
-        if self._answers == "numbers":
-            return (said * share).sum(dim=1)
-        logs = share.clamp_min(_NOTHING).log()
-        if self._answers == "classes":
-            return torch.logsumexp(F.log_softmax(said, dim=2) + logs, dim=1)
-        yes = torch.logsumexp(F.logsigmoid(said) + logs, dim=1)
-        return yes - torch.logsumexp(F.logsigmoid(-said) + logs, dim=1)
+        return averaged(said, there / there.sum(dim=1, keepdim=True), self._answers)

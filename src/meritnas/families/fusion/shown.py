@@ -9,7 +9,6 @@ from typing import Any
 from meritnas.data.modalities.row_layout import RowLayout
 from meritnas.errors import UsageError
 from meritnas.families.drawing import PLACES, Drawing, Node
-from meritnas.families.fusion.child import FusionNetwork
 from meritnas.families.fusion.text import ChosenCell
 from meritnas.families.source import escaped, network_source
 
@@ -42,6 +41,7 @@ def drawn(cells: Sequence[ChosenCell], sources: Sequence[str]) -> Drawing:
 
 
 def fusion_source(
+    network: type,
     arguments: Mapping[str, Any],
     layout: RowLayout,
     sources: Sequence[str],
@@ -51,7 +51,8 @@ def fusion_source(
     """A Python file with the network, which says whose the columns of a row are.
 
     Args:
-        arguments: of `FusionNetwork`.
+        network: the class of such networks.
+        arguments: of its `__init__`.
         layout: where the numbers of each modality stand in a row.
         sources: the names of features, and then of cells.
         cells: what was chosen.
@@ -64,7 +65,7 @@ def fusion_source(
     if unread:
         about += "\n    Layers that are made and not run, as no cell reads them:\n\n"
         about += "".join(f"    {name}\n" for name in unread)
-    return network_source(FusionNetwork, arguments, text, about + "    ")
+    return network_source(network, arguments, text, about + "    ")
 
 
 def about_rows(layout: RowLayout, outputs: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args
 
 from meritnas.errors import SpaceError, UsageError, told
@@ -17,6 +18,7 @@ from meritnas.wording import did_you_mean
 
 if TYPE_CHECKING:
     from meritnas.families.fusion.family import FusionSpace
+    from meritnas.families.fusion.joint import JointSpace
 
 Operations = Literal["all", "normal", "sparse", "bm-nas"]
 
@@ -26,6 +28,9 @@ CONV = "conv"
 _SIZE = shown(usual="by preset", least=1, most=10_000)
 _MOST_PARTS = 20
 """Of cells, and of steps in one."""
+
+_MOST_STEPS = 1000
+"""Of FISTA."""
 
 
 class FusionInputs(Protocol):
@@ -52,14 +57,18 @@ class Fusion(SpaceSpec):
 
     Attributes:
         channels: Of every joined state.
-        length: Positions of every joined state.
+        length: Positions of every joined state; usually 16 where pictures have them and limits
+            allow it, else 4.
         cells: In all.
         steps: Inner steps of a fusion cell.
         operations: What steps choose from: all, normal, sparse or bm-nas.
         shared: Both inputs of a cell are one mixture while searching.
         unimodal_only: Cells join features only, not what earlier cells gave.
         new_inputs: Each cell reads a feature that no cell before it reads, while there is one.
+        heads: Whether modalities may answer by themselves, too, and all of them by one hidden
+            layer; what they say and what cells say is summed, or chances averaged.
         sparsity: lambda_1 of sparse operations.
+        fista_steps: How often sparse operations improve a code.
         backbones: Networks that read a modality first and are trained along, by its name: conv,
             or what makes one, module:function.
     """
@@ -78,7 +87,13 @@ class Fusion(SpaceSpec):
     shared: bool = False
     unimodal_only: bool = False
     new_inputs: bool = True
-    sparsity: float = 0.1
+    heads: bool | None = field(
+        default=None, metadata=shown(usual="by preset; not where memory is limited")
+    )
+    sparsity: float | None = field(default=None, metadata=shown(usual="by preset"))
+    fista_steps: int | None = field(
+        default=None, metadata=shown(usual="by preset", least=1, most=_MOST_STEPS)
+    )
     backbones: Mapping[str, str | Callable[[], Any]] = field(
         default_factory=dict, hash=False, metadata=shown(flag="backbone", metavar="NAME=BACKBONE")
     )
@@ -91,7 +106,7 @@ class Fusion(SpaceSpec):
                 f"{told(self.operations)};{did_you_mean(self.operations, known)}"
             )
         super().__post_init__()
-        if not 0 <= self.sparsity < math.inf:
+        if self.sparsity is not None and not 0 <= self.sparsity < math.inf:
             raise UsageError(f"sparsity must be at least 0 and finite, got {self.sparsity}")
         named = {each: importable_name(own, "backbone") for each, own in self.backbones.items()}
         object.__setattr__(self, "backbones", named)
@@ -101,29 +116,46 @@ class Fusion(SpaceSpec):
         del partial_channels
         chosen = name or "quick"
         recipe = fusion_recipe(chosen, facts.rows)
-        usual = {"channels": recipe.channels, "length": recipe.length}
+        usual: dict[str, Any] = {"channels": recipe.channels, "length": recipe.length}
+        usual |= {"sparsity": recipe.sparsity, "fista_steps": recipe.fista_steps}
+        usual["heads"] = recipe.heads
         usual["cells"] = fusion_cells(chosen, facts.parts)
         open_sizes = {size: n for size, n in usual.items() if getattr(self, size) is None}
         return recipe.preset(self.with_options(**open_sizes), finalists=3, threads=1)
 
-    def build(self, inputs: FusionInputs, outputs: int, limits: Mapping[str, int]) -> FusionSpace:
+    def build(
+        self, inputs: FusionInputs, outputs: int, limits: Mapping[str, int]
+    ) -> FusionSpace | JointSpace:
         """Networks for such modalities; pictures have a small backbone unless given another."""
+        from meritnas.families.fusion.joint import joint_space
+        from meritnas.families.fusion.positions import with_positions
+
+        if self.length is None:
+            found = with_positions(partial(self._cells, inputs, outputs), limits)
+        else:
+            found = self._cells(inputs, outputs, self.length)
+        heads = "peak" not in limits if self.heads is None else self.heads
+        return joint_space(found) if heads else found
+
+    def _cells(self, inputs: FusionInputs, outputs: int, length: int) -> FusionSpace:
+        """The cells, whose features have so many positions."""
         from meritnas.families.fusion.family import fusion_space
 
-        del limits
-        sizes = {name: getattr(self, name) for name in ("channels", "length", "cells")}
+        sizes: dict[str, Any] = {"channels": self.channels, "cells": self.cells}
+        sizes |= {"l1": self.sparsity, "fista_steps": self.fista_steps}
         given = {name: _backbone(str(own)) for name, own in self.backbones.items()}
+        chosen = {name: size for name, size in sizes.items() if size is not None}
         return fusion_space(
             inputs.modalities,
             outputs,
+            length=length,
             steps=self.steps,
             operations=self.operations,
             shared=self.shared,
             unimodal_only=self.unimodal_only,
             new_inputs=self.new_inputs,
             backbones={**dict.fromkeys(inputs.pictures, CONV), **given},
-            l1=self.sparsity,
-            **{name: size for name, size in sizes.items() if size is not None},
+            **chosen,
         )
 
     @property
@@ -131,7 +163,7 @@ class Fusion(SpaceSpec):
         """The backbones that are a user's own."""
         return frozenset(name for name in map(str, self.backbones.values()) if is_own(name))
 
-    def shared_weights(self, family: FusionSpace) -> int:
+    def shared_weights(self, family: FusionSpace | JointSpace) -> int:
         """Those of all operations of all steps."""
         return family.costs["params"].of_all
 
@@ -145,7 +177,7 @@ class Fusion(SpaceSpec):
 
     def of_architecture(self, text: str) -> Self:
         """Cells and steps as the text has them, where nobody gave others; any inputs."""
-        cells = text.split("+")
+        cells = [part for part in text.split("+") if "cell" in part.partition("(")[0]] or [text]
         steps = len(cells[0].split(";"))
         if max(len(cells), steps) > _MOST:
             raise UsageError(

@@ -16,11 +16,17 @@ class FusionRecipe(Recipe):
 
     Attributes:
         channels: of every joined state.
-        length: positions of every joined state.
+        length: positions of every joined state; None where they follow from data and limits.
+        sparsity: lambda_1 of sparse operations.
+        fista_steps: how often these improve a code.
+        heads: whether modalities may answer by themselves; None where memory is not limited.
     """
 
     channels: int
-    length: int
+    length: int | None
+    sparsity: float
+    fista_steps: int
+    heads: bool | None
 
 
 _ADAM = TrainRecipe(
@@ -40,6 +46,9 @@ PAPER = FusionRecipe(
     retrain_epochs=30,
     channels=192,
     length=16,
+    sparsity=0.1,
+    fista_steps=2,
+    heads=False,
 )
 """SM-ShapNAS on MM-IMDB (appendix B). Deviation: supernets train without dropout."""
 
@@ -79,7 +88,10 @@ def fusion_recipe(name: str, rows: int) -> FusionRecipe:
         retrain=replace(_QUICK, batch_size=batch),
         retrain_epochs=min(max(trained, _RETRAIN_EPOCHS[0]), _RETRAIN_EPOCHS[1]),
         channels=32,
-        length=4,
+        length=None,
+        sparsity=1.0,
+        fista_steps=5,
+        heads=None,
     )
 
 
