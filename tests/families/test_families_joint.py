@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.export import Dim
 
 from meritnas import Fusion, SpaceError, fusion_space
 from meritnas.errors import InfeasibleError
@@ -108,6 +109,14 @@ def test_a_limit_below_all_cells_leaves_networks_of_heads() -> None:
     assert texts == {"sum(sound: 5)", "sum(sound: 7)"}
     smaller = own.restrict(found.reachable())
     assert smaller.within(limits).count() == found.count() == 2
+
+
+def test_a_graph_takes_any_number_of_rows() -> None:
+    own = family()
+    child = own.child(f"{CELLS} + mean(image: 5, all=7)").eval()
+    graph = torch.export.export(child, (rows(own),), dynamic_shapes=({0: Dim("n")},)).module()
+    for count in (2, 11):
+        torch.testing.assert_close(graph(rows(own, count)), child(rows(own, count)))
 
 
 def test_what_a_sample_lacks_says_nothing() -> None:

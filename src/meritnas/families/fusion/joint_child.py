@@ -156,7 +156,7 @@ class JointNetwork(nn.Module):
         there = [
             self.reader.there(rows, int(name)).to(rows.dtype)
             if name.isdigit()
-            else rows.new_ones(len(rows))
+            else torch.ones_like(rows[:, 0])  # not of their number, which a graph would keep
             for name in said
         ]
         way = self._joined.removesuffix(EACH)

@@ -133,7 +133,7 @@ class JointBody(nn.Module):
     def _there(self, rows: Tensor, name: str) -> Tensor:
         """Whether a sample has what a part reads, [n]: of some modality it always has enough."""
         if not name.isdigit():
-            return rows.new_ones(len(rows))
+            return torch.ones_like(rows[:, 0])
         return self.reader.there(rows, int(name)).to(rows.dtype)
 
     def _every(self, vectors: Mapping[int, Tensor]) -> Tensor:
