@@ -75,11 +75,11 @@ def test_a_trained_one_learns_and_a_frozen_one_does_not_count(data: Path) -> Non
         result = library.search(
             str(data),
             "label",
-            space=Fusion(**sizes, **(given if name == "backbones" else {})),
+            space=Fusion(heads=False, **sizes, **(given if name == "backbones" else {})),
             strategy="random",
             epochs=2,
             reading=ModalityReading(**(given if name == "frozen_backbones" else {})),
-            retraining=Retraining(epochs=2, finalists=1),
+            retraining=Retraining(epochs=2, finalists=1, plain=False),
             run=RunOptions(threads=1),
             out=name,
         )

@@ -132,7 +132,7 @@ def test_help_shows_the_flags_of_the_space_that_is_named(meritnas: Command) -> N
     assert "--vocabulary" in texts
     assert "--channels" not in texts
     both = shown(meritnas("search", "--space", "fusion", "--strategy", "sm-shapley", "--help"))
-    assert "--sparsity NUMBER lambda_1 of sparse operations. [default: 0.1]" in both
+    assert "--sparsity NUMBER lambda_1 of sparse operations. [default: by preset]" in both
     assert "--frozen-backbone" in both
     assert "--gradient-share" in both
     assert "flags of their own" not in both
