@@ -24,6 +24,8 @@ PLAN = "compare.json"
 """In the folder of a comparison: what it is about."""
 
 _RESULT = ("architecture", "params", "seconds", "seed", "strategy", "test", "test_best")
+_TOLD = (*_RESULT, "valid_loss")
+"""What is needed of result.json, and what more is told where it is there: early runs lack it."""
 
 _SECONDS_BETWEEN = 0.2
 """That a worker says nothing after it has said how far it is."""
@@ -159,7 +161,7 @@ class OneRun:
                 "machines share, or compare on this one"
             )
         found = self.do(material, _seldom(tell))
-        return {name: found[name] for name in _RESULT}
+        return {name: found[name] for name in _TOLD if name in found}
 
 
 def _seldom(tell: Tell) -> Listener:
