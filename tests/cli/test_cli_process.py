@@ -80,7 +80,8 @@ def untimed(path: Path) -> dict[str, Any]:
 
 def assert_same_run(run: Path, other: Path) -> None:
     assert sorted(path.name for path in run.iterdir()) == sorted(p.name for p in other.iterdir())
-    for name in ("model.safetensors", "events.jsonl", "retrain.json", "preprocessing.json"):
+    kept = ("model.safetensors", "events.jsonl", "retrain.json", "preprocessing.json")
+    for name in (*kept, "failures.json"):
         assert (run / name).read_bytes() == (other / name).read_bytes(), name
     for name in ("architecture.json", "result.json"):
         assert untimed(run / name) == untimed(other / name)

@@ -365,6 +365,30 @@ class DataKind(Protocol):
         del data, target, reading, seed
         raise UsageError(f"{self.this}, and only tables have columns")
 
+    def cells(self, source: Any, outline: Outline, rows: np.ndarray) -> pd.DataFrame | None:
+        """What people know of test rows, a column for each thing; None where there is nothing.
+
+        Args:
+            source: the data.
+            outline: its task and split.
+            rows: positions in the test part.
+
+        Returns:
+            In the order of `rows`; the index is called `row` where it counts the data's own rows.
+        """
+        del source, outline, rows
+        return None
+
+    def pictures(self, encoder: Any, inputs: Tensor) -> Mapping[str, np.ndarray]:
+        """What is seen on encoded rows: name -> uint8 [n, h, w, channels]; nothing elsewhere."""
+        del encoder, inputs
+        return {}
+
+    def words(self, encoder: Any) -> Sequence[str]:
+        """What networks that write choose from; nothing elsewhere."""
+        del encoder
+        return ()
+
     def graph_inputs(self, encoder: Any) -> GraphInputs:
         """What an exported graph reads."""
         ...

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import pandas as pd
 from torch import Tensor
 
 from meritnas.data.bundle import Bundle, Outline
 from meritnas.data.files.plain_file import given_path
+from meritnas.data.held_out import looked_at
 from meritnas.data.kind import DataKind, Source
 from meritnas.data.kinds import load_again
 from meritnas.errors import DataError, StoreError, UsageError
@@ -47,6 +49,7 @@ class Preparation:
         facts: what defaults follow from.
         notes: what a user should know about the data and the target.
         answers: to the training rows, of a teacher that was given; None without one.
+        cells: of test rows, as people know them; None where there are none.
     """
 
     kind: DataKind
@@ -57,6 +60,7 @@ class Preparation:
     facts: Facts
     notes: tuple[str, ...] = ()
     answers: Tensor | None = None
+    cells: pd.DataFrame | None = field(default=None, compare=False)
 
     def write(self, store: RunStore) -> None:
         """Keep what was measured and decided, so that it is done the same again."""
@@ -110,6 +114,7 @@ def prepare(
         kind.facts(source, outline, settings.reading),
         _notes(settings, kind, source, outline, bundle),
         answers,
+        kind.cells(source, outline, looked_at(len(bundle.test))),
     )
 
 
@@ -152,7 +157,8 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: Any) -> Prepa
             family = family.with_plain_latency(plain)
     facts = kind.facts(source, outline, settings.reading)
     notes = _notes(settings, kind, source, outline, bundle)
-    return Preparation(kind, source.name, bundle, family, encoding, facts, notes)
+    cells = kind.cells(source, outline, looked_at(len(bundle.test)))
+    return Preparation(kind, source.name, bundle, family, encoding, facts, notes, cells=cells)
 
 
 def source_again(settings: SearchSettings, store: RunStore, data: Any) -> tuple[Any, Outline]:

@@ -7,6 +7,7 @@ import math
 from meritnas.engine.loop import Search
 from meritnas.run.augmenting import augmented_recipe, tried_on, try_ways
 from meritnas.run.choice import Listener, choose, favourites_of, kept_choice, write_choice
+from meritnas.run.failing import write_failures
 from meritnas.run.job import Job
 from meritnas.run.kept_search import kept_search, write_plan
 from meritnas.run.spent import spent
@@ -162,6 +163,7 @@ def _train(
         trained = retrain_with(crew, ground, race, recipe, place, listen, own, reserves, threads)
         left = left - trained.seconds
         rows = train_rungs(crew, ground, ladder, race, recipe, place, listen, left, threads)
+    write_failures(job, place)
     result, notes = result_of_race(job, store, trained, rows, found)
     result["spent"] = spent(store, place, rows)
     place.write_json("result.json", result)

@@ -119,6 +119,11 @@ class ImageEncoder:
             np.take(values, chosen[..., channel], out=inputs[..., channel])
         return torch.from_numpy(inputs).permute(0, 3, 1, 2)
 
+    def pixels(self, inputs: Tensor) -> np.ndarray:
+        """The images [n, h, w, c], uint8, that were encoded so."""
+        scaled = inputs.permute(0, 2, 3, 1).double().numpy() * self.std + self.mean
+        return np.clip(np.rint(scaled * 255), 0, 255).astype(np.uint8)
+
     def to_json(self) -> dict[str, Any]:
         """Returns the encoder as plain JSON values."""
         return {

@@ -12,6 +12,7 @@ from meritnas.settings.preset import Facts
 from meritnas.settings.reading import MAX_UNPACKED_MB
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from torch import Tensor
 
@@ -146,6 +147,10 @@ class ImageKind(DataKind):
         found = read_pictures(file, encoder, max_unpacked_mb)
         truth = _as_classes(found.labels, task.classes)
         return NewRows(found.images, found.names, truth, found.notes, "images with known class")
+
+    def pictures(self, encoder: ImageEncoder, inputs: Tensor) -> Mapping[str, np.ndarray]:
+        """The images themselves."""
+        return {"image": encoder.pixels(inputs)}
 
     def program(self, encoder: ImageEncoder) -> str:
         """The program for images."""

@@ -14,6 +14,8 @@ from meritnas.settings.preset import Facts
 from meritnas.settings.reading import MAX_UNPACKED_MB
 
 if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
     from torch import Tensor
 
     from meritnas.data.bundle import Bundle, Outline
@@ -163,6 +165,20 @@ class ModalityKind(DataKind):
         except DataError as error:
             truth, notes = None, [*notes, f"not scored: {error}"]
         return NewRows(samples, None, truth, notes, f"rows with known '{task.target}'")
+
+    def cells(
+        self, source: ModalitySource, outline: Outline, rows: np.ndarray
+    ) -> pd.DataFrame | None:
+        """Texts, the columns of tables and short vectors."""
+        from meritnas.data.modalities.shown import shown_views
+
+        return shown_views(source.views, outline.split.test[rows])
+
+    def pictures(self, encoder: ModalityEncoder, inputs: Tensor) -> Mapping[str, np.ndarray]:
+        """The modalities that are pictures, by name."""
+        from meritnas.data.modalities.shown import shown_pictures
+
+        return shown_pictures(encoder, inputs)
 
     def program(self, encoder: ModalityEncoder) -> str:
         """The program for modalities, unless a backbone of a user's own reads one first."""

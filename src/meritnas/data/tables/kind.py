@@ -174,6 +174,18 @@ class TableKind(DataKind):
         codes = outline.task.codes(source.frame[source.target])
         return remarks_on(source, encoder, outline.task, outline.split, codes, reading)
 
+    def cells(
+        self, source: Source | StreamedTable, outline: Outline, rows: np.ndarray
+    ) -> pd.DataFrame:
+        """The columns but for the target, numbered by row where the table is in memory."""
+        from meritnas.data.tables.streamed import kept_rows
+
+        streamed = _is_streamed(source)
+        source, outline = kept_rows(source, outline) if _is_streamed(source) else (source, outline)
+        places = outline.split.test[rows]
+        found = source.frame.drop(columns=source.target).iloc[places]
+        return found.reset_index(drop=True) if streamed else found.set_axis(_numbers(places))
+
     def encoder_from_json(self, found: dict[str, Any]) -> TableEncoder:
         """The columns as they were decided on."""
         from meritnas.data.columns.encoder import TableEncoder
@@ -313,6 +325,13 @@ def _of_first(notes: Sequence[str], rows: int, every: int) -> Sequence[str]:
     if rows == every:
         return notes
     return [f"of the first {rows:,} of {every:,} rows: {note}" for note in notes]
+
+
+def _numbers(places: np.ndarray) -> pd.Index:
+    """An index that counts the rows of a table."""
+    import pandas as pd
+
+    return pd.Index(places, name="row")
 
 
 def _is_streamed(source: Source | StreamedTable) -> TypeIs[StreamedTable]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -121,6 +121,10 @@ class TextKind(DataKind):
         """None: a language model goes on with a prompt instead."""
         del file, encoder, task, max_unpacked_mb
         raise UsageError(_PROMPT)
+
+    def words(self, encoder: TextEncoder) -> Sequence[str]:
+        """The vocabulary."""
+        return encoder.words
 
     def program(self, encoder: TextEncoder) -> str:
         """The program for texts."""

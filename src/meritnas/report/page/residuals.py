@@ -1,0 +1,42 @@
+"""How far a run's network is off, where it predicts a number."""
+
+from __future__ import annotations
+
+from meritnas.report.charts.figure import Figure
+from meritnas.report.charts.histogram import histogram
+from meritnas.report.charts.scatter import scatter_chart
+from meritnas.report.numbers import share_text
+from meritnas.report.page.failures import failures_of, rows_text
+from meritnas.report.page.section import Section
+from meritnas.report.run_files import RunFiles
+from meritnas.report.run_network import RunNetwork
+
+
+def residuals_section(run: RunFiles, network: RunNetwork) -> Section | None:
+    """Predicted against true, the residuals, and how large they are."""
+    del network
+    found = failures_of(run).get("numbers")
+    if not found:
+        return None
+    points = [(float(a), float(b)) for a, b in found["points"]]
+    drawn = "" if len(points) == failures_of(run)["rows"] else f" {len(points)} of them are drawn."
+    lead = (
+        f"Of {rows_text(run)}, by the one network that the run keeps.{drawn} A residual is what is "
+        "predicted less what is true."
+    )
+    against = scatter_chart("Predicted against true", points, "true", "predicted")
+    counted = histogram("Residuals", found["edges"], found["counts"], "residual", "rows")
+    low, high = found["reach"]
+    facts = [("true values", f"{low:,.6g} to {high:,.6g}")]
+    facts.append(("mean residual", f"{found['bias']:+,.4g}"))
+    facts += [
+        (f"{share_text(level)} are off by at most", f"{size:,.4g}")
+        for level, size in found["within"]
+    ]
+    return Section(
+        "residuals",
+        "Predicted and true",
+        lead,
+        facts=tuple(facts),
+        figures=(Figure(against, "Predicted against true"), Figure(counted, "Residuals")),
+    )
