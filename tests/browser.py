@@ -73,6 +73,10 @@ class Browser:
         """What a script returns."""
         return self.driver.execute_script(script)
 
+    def press(self, key: str) -> None:
+        """Press a key where the focus is."""
+        self.driver.switch_to.active_element.send_keys(key)
+
     def colour(self, selector: str, right: int, top: int) -> str:
         """The colour so many pixels from the upper right corner of an element."""
         self.asked(f"document.querySelector('{selector}').scrollIntoView()")

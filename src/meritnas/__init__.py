@@ -14,9 +14,10 @@ The packages, each of which may import those before it (tests/test_layers.py che
     strategy               the search strategies, a file for each paper
     training, prepare      networks trained from scratch; settings and data made ready for a search
     engine                 the loop that searches
-    prediction, run        what answers, and a whole search with its files
+    prediction, failures   what answers, and where that is wrong
+    run                    a whole search with its files
     explanation, report, exporting   what is done with what was found
-    result, api, comparison          what users call
+    result, api, explained, comparison   what users call
     cli, estimators        for the terminal, and for scikit-learn
 
 Start reading at `api.py`, then `run/job.py` and `engine/loop.py`.
@@ -58,6 +59,7 @@ if TYPE_CHECKING:  # for type checkers and editors; all else finds names as `__g
     from meritnas.estimators.fusion import NASFusionRegressor as NASFusionRegressor
     from meritnas.estimators.tables import NASClassifier as NASClassifier
     from meritnas.estimators.tables import NASRegressor as NASRegressor
+    from meritnas.explained import explain_failures as explain_failures
     from meritnas.explanation.modalities import ModalityExplanation as ModalityExplanation
     from meritnas.explanation.network import NetworkExplanation as NetworkExplanation
     from meritnas.exporting.export import export as export
@@ -160,6 +162,7 @@ _MODULES = {
     ),
     "meritnas.estimators.fusion": ("NASFusionClassifier", "NASFusionRegressor"),
     "meritnas.estimators.tables": ("NASClassifier", "NASRegressor"),
+    "meritnas.explained": ("explain_failures",),
     "meritnas.explanation.modalities": ("ModalityExplanation",),
     "meritnas.explanation.network": ("NetworkExplanation",),
     "meritnas.exporting.export": ("export",),

@@ -3,8 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from page_helpers import SHORT, run
+
+import meritnas
+from meritnas import Retraining, Tabular
 
 SIZES = ["--channels", "4", "--cells", "1", "--supernet-channels", "4", "--supernet-cells", "1"]
 CELLS = ["--space", "nasbench201", *SIZES]
@@ -63,4 +67,17 @@ def darts(cells: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     own = ["--space", "darts", "--channels", "4", "--cells", "3"]
     own += ["--supernet-channels", "4", "--supernet-cells", "3"]
     run("search", cells.parent / "images.npz", *own, *SHORT, "--quiet", "--out", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on a number to predict, of one epoch; not to be changed."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(120, 3)), columns=["a", "b", "<i>c"])
+    frame["y"] = frame["a"] * 100 + 500
+    folder = tmp_path_factory.mktemp("numbers") / "run"
+    space = Tabular(widths=(4, 8))
+    shortest = Retraining(epochs=1, seeds=1, finalists=1, plain=False)
+    meritnas.search(frame, "y", space=space, epochs=1, retraining=shortest, out=folder)
     return folder

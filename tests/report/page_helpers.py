@@ -55,7 +55,7 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
-        self._caption = False
+        self._caption = self._caption and tag != "figcaption"
 
     def handle_data(self, data: str) -> None:
         if self._caption:
@@ -69,7 +69,8 @@ def elsewhere(text: str) -> list[str]:
 
 
 def section(text: str, name: str) -> str:
-    """One section of a page."""
+    """One section of a page, without the marks of words that are not to be broken."""
+    text = re.sub(r'<span(?: class="whole")?>([^<]*)</span>', r"\1", text)
     return text.split(f'<section id="{name}"')[1].split("</section>")[0]
 
 

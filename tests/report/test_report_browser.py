@@ -66,7 +66,7 @@ def brightness(colour: str) -> float:
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize(
-    "name", ["explained", "deep", "unfinished", "words", "cells", "darts", "fusion"]
+    "name", ["explained", "deep", "unfinished", "words", "cells", "darts", "fusion", "numbers"]
 )
 def test_every_section_is_seen_and_nothing_is_cut_off(
     browser: Browser, request: pytest.FixtureRequest, name: str, width: int, dark: bool
@@ -131,6 +131,47 @@ def test_flags_of_a_command_are_not_broken(browser: Browser, deep: Path) -> None
     )
     assert len(lines) > 5
     assert set(lines) == {1}
+
+
+@pytest.mark.parametrize("name", ["explained", "deep", "cells", "fusion"])
+def test_nothing_that_names_a_network_is_broken(
+    browser: Browser, request: pytest.FixtureRequest, name: str
+) -> None:
+    browser.looks(400, dark=False)
+    browser.open((request.getfixturevalue(name) / "report.html").as_uri())
+    lines = browser.asked(
+        "return [...document.querySelectorAll('.whole, td, h1 .net')]"
+        ".filter((each) => each.textContent && each.checkVisibility()).map((each) => "
+        "[each.textContent, [...each.childNodes].filter((one) => one.nodeType === 3).map((one) => {"
+        "const range = document.createRange(); range.selectNodeContents(one);"
+        "return new Set([...range.getClientRects()].map((box) => box.top)).size;})])"
+    )
+    assert len(lines) > 10
+    assert [text for text, counts in lines if max(counts, default=1) > 1] == []
+
+
+def test_the_width_of_a_screen_is_used(browser: Browser, explained: Path) -> None:
+    browser.looks(1280, dark=False)
+    browser.open((explained / "report.html").as_uri())
+    lefts = "Math.min(...boxes.map((each) => each.left))"
+    rights = "Math.max(...boxes.map((each) => each.right))"
+    left, right = browser.asked(
+        "const boxes = [...document.querySelectorAll('main section')]"
+        f".map((each) => each.getBoundingClientRect()); return [{lefts}, {rights}];"
+    )
+    assert right - left > 1200
+
+
+def test_a_section_is_folded_with_the_keyboard(browser: Browser, explained: Path) -> None:
+    browser.looks(1280, dark=False)
+    browser.open((explained / "report.html").as_uri())
+    shown = "return document.querySelector('#confusion svg').checkVisibility()"
+    assert browser.asked(shown)
+    browser.asked("document.querySelector('#confusion summary').focus()")
+    browser.press(" ")
+    assert not browser.asked(shown)
+    browser.press(" ")
+    assert browser.asked(shown)
 
 
 def test_a_link_leads_to_its_section(browser: Browser, explained: Path) -> None:

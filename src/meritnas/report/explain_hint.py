@@ -17,12 +17,22 @@ def explain_lead(run: RunFiles, file: str, what: str) -> str:
     return f"{why}This finds out {what}:"
 
 
-def explain_code(run: RunFiles, *, modalities: bool = False) -> str:
-    """The command that explains a run; for data in memory, which no command has, the call."""
+_CALLS = {
+    "": "meritnas.explain({run!r}, data=data)",
+    "failures": "meritnas.explain_failures({run!r}, data=data)",
+    "modalities": "meritnas.explain_modalities({run!r}, ['gaussian'], data=data)",
+}
+_FLAGS = {"": "", "failures": " --failures", "modalities": " --modalities --noise gaussian"}
+
+
+def explain_code(run: RunFiles, what: str = "") -> str:
+    """The command that explains a run; for data in memory, which no command has, the call.
+
+    Args:
+        run: it.
+        what: "failures" or "modalities" for these alone.
+    """
     folder, data = str(run.folder), run.config.get("data")
     if isinstance(data, dict) and data.get("location") is None:
-        if modalities:
-            return f"meritnas.explain_modalities({folder!r}, ['gaussian'], data=data)"
-        return f"meritnas.explain({folder!r}, data=data)"
-    flags = " --modalities --noise gaussian" if modalities else ""
-    return f"meritnas explain {shlex.quote(folder)}{flags}"
+        return _CALLS[what].format(run=folder)
+    return f"meritnas explain {shlex.quote(folder)}{_FLAGS[what]}"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from meritnas.errors import StoreError
-from meritnas.store.digests import Digests
+from meritnas.store.digests import Digests, sha256
 from meritnas.store.event_log import NAME as EVENTS
 from meritnas.store.file_lock import is_taken
 from meritnas.store.json_text import MOST_BYTES, parse_json, read_bytes
@@ -17,7 +18,7 @@ from meritnas.version import __version__, is_newer
 
 _NAMES = (
     *("plan", "preprocessing", "architecture", "retrain", "result", "timing", "modalities"),
-    *("credit", "features"),
+    *("credit", "features", "failures"),
 )
 _OBJECTS = ("data", "settings", "versions")
 """Of config.json."""
@@ -56,6 +57,14 @@ class RunFiles:
     def said(self) -> tuple[str, ...]:
         """What whoever looks at the run should know about it first, a sentence each."""
         return self.problems if self.finished else ("this run is not finished", *self.problems)
+
+    @cached_property
+    def weights_digest(self) -> str:
+        """SHA-256 of the network's weights; nothing where they cannot be read."""
+        try:
+            return sha256(read_bytes(self.folder / "model.safetensors"))
+        except (OSError, ValueError):
+            return ""
 
     @property
     def settings(self) -> Mapping[str, Any]:

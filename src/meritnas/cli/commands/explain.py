@@ -38,6 +38,10 @@ def explain(
         bool,
         switch("--features", "Only what each column of a table is worth; any trained network."),
     ] = False,
+    failures: Annotated[
+        bool,
+        switch("--failures", "Only how the network fails on test rows; any trained network."),
+    ] = False,
     noise: Annotated[
         Noise | None,
         typer.Option(
@@ -63,12 +67,17 @@ def explain(
     with plain_outcome(lambda: "nothing was written"):
         if features and modalities:
             raise UsageError("--features is for tables, --modalities for several modalities")
+        if failures and (features or modalities):
+            raise UsageError("--failures is a question of its own; ask one after the other")
         if modalities:
             _modalities(run, noise, seed or 0, trust, waiting, as_json=as_json)
             return
         for name, value in (("noise", noise), ("seed", seed)):
             if value is not None:
                 raise UsageError(f"--{name} goes with --modalities; add that or leave it out")
+        if failures:
+            _failures(run, trust, waiting, as_json=as_json)
+            return
         if features:
             _features(run, trust, waiting, as_json=as_json)
             return
@@ -92,6 +101,25 @@ def _features(
         return
     Console(highlight=False, markup=False).print(feature_table(plain))
     say(f"all of it is in {run}/features.json and {run}/features.csv")
+    say(f"look at it: {run}/report.html")
+
+
+def _failures(
+    run: Path,
+    trust: list[str] | None,
+    waiting: AbstractContextManager[object],
+    *,
+    as_json: bool,
+) -> None:
+    from meritnas.explained import explain_failures  # here, so that --help does not wait for torch
+
+    named = trusted(run, trust)
+    with waiting:
+        found = explain_failures(run, trust=named)
+    if as_json:
+        typer.echo(json.dumps({"run": str(run), **found}))
+        return
+    say(f"all of it is in {run}/failures.json")
     say(f"look at it: {run}/report.html")
 
 

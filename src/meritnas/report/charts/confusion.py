@@ -35,7 +35,8 @@ def confusion_matrix(title: str, names: Sequence[str], counts: Sequence[Sequence
     named = max(narrow, 10.0 + LETTER * max(map(len, shown)))
     numbered = named * len(names) > _WIDEST and named > narrow
     wide = narrow if numbered else named
-    left = 12.0 + NARROW_LETTER * max(map(len, shown)) + (26.0 if numbered else 0.0)
+    letters = max(4, *map(len, shown))
+    left = 14.0 + NARROW_LETTER * letters + (26.0 if numbered else 0.0)
     parts = [
         text(left, 14, "answer", "label", "start"),
         text(2, _TOP - 8, "truth", "label", "start"),

@@ -17,9 +17,16 @@ class Figure:
         caption: what it is.
         legend: the lines that it explains.
         wide: whether it has a line of its own on a page, and scrolls where that is too narrow.
+        words: what there is to say instead of a chart, which is empty then.
     """
 
     svg: Picture
     caption: str = ""
     legend: tuple[Series, ...] = ()
     wide: bool = False
+    words: str = ""
+
+    @staticmethod
+    def of_words(words: str, caption: str = "") -> Figure:
+        """What is no chart, in words."""
+        return Figure(Picture("", 0.0, 0.0), caption, words=words)

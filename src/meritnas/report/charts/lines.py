@@ -26,6 +26,8 @@ from meritnas.report.charts.svg import (
 _SIZE = (440.0, 230.0)
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 12.0, 12.0, 40.0
 """What is around the lines: for the numbers beside and below them, and the axis' label."""
+_POINTED_AT = 40
+"""So many points of a line say their numbers at most."""
 _ABOVE = 18.0
 """What the label of the axis beside them takes above them."""
 
@@ -43,6 +45,7 @@ class Series:
         colour: the number of its colour.
         joined: whether points are joined by a line.
         names: what is written beside the points where there is room, if they have names.
+        said: what each point says when it is pointed at; by default its numbers.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Series:
     colour: int = 0
     joined: bool = True
     names: Sequence[str] = ()
+    said: Sequence[str] = ()
 
     @property
     def kind(self) -> str:
@@ -80,9 +84,14 @@ class Series:
         kept = [k for k, point in enumerate(self.points) if all(map(math.isfinite, point))]
         points = [(float(self.points[k][0]), float(self.points[k][1])) for k in kept]
         ranges = None if self.ranges is None else [self.ranges[k] for k in kept]
-        return replace(
-            self, points=points, ranges=ranges, names=[self.names[k] for k in kept if self.names]
-        )
+        names = [self.names[k] for k in kept if self.names]
+        said = [self.said[k] for k in kept if self.said]
+        return replace(self, points=points, ranges=ranges, names=names, said=said)
+
+    @property
+    def words(self) -> list[str]:
+        """What each point says when it is pointed at."""
+        return list(self.said) or [f"{self.name}: {y:.4g} at {x:,.4g}" for x, y in self.points]
 
 
 def line_chart(
@@ -184,7 +193,18 @@ def _line(series: Series, x: Scale, y: Scale) -> list[str]:
         parts += [series.dot(x(a), y(b), name) for (a, b), name in names]
     elif series.dots or len(places) == 1:
         parts += [series.dot(a, b) for a, b in places]
+    elif series.joined:
+        told = list(zip(series.points, series.words, strict=True))
+        parts += [_told(x(a), y(b), words) for (a, b), words in thinned(told, _POINTED_AT)]
     return parts
+
+
+def _told(x: float, y: float, words: str) -> str:
+    """A place on a line that says its numbers when it is pointed at."""
+    return (
+        f'<circle class="told" cx="{x:.1f}" cy="{y:.1f}" r="6"><title>{escape(words)}</title>'
+        "</circle>"
+    )
 
 
 def _names(series: Sequence[Series], x: Scale, y: Scale) -> list[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
-from typing import Self
+from typing import Self, TypeVar
+
+Point = TypeVar("Point")
 
 COLOURS = 8
 """Series beyond this number get the colours of the first again; a style sheet has them."""
@@ -111,7 +113,7 @@ def tick_text(value: float) -> str:
     return f"{value:,.4f}".rstrip("0").rstrip(".") if value != int(value) else f"{int(value):,}"
 
 
-def thinned(points: Sequence[tuple[float, float]], most: int = 240) -> list[tuple[float, float]]:
+def thinned(points: Sequence[Point], most: int = 240) -> list[Point]:
     """At most so many of the points, the first and the last among them."""
     if len(points) <= most:
         return list(points)

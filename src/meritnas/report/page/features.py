@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from meritnas.prepare.config import kind_of_run
 from meritnas.report.charts.bars import Bar, interval_bars
@@ -21,9 +21,9 @@ _DRAWN = 20
 def features_section(run: RunFiles, network: RunNetwork) -> Section | None:
     """What each column is worth, with intervals; or how to find out."""
     del network
-    found, title = run["features"], "Columns"
-    rows = found.get("features", ())
-    if not rows or found.get("network") != _weights(run.folder):
+    found, title = run["features"], "What columns are worth"
+    rows = known_features(run)
+    if not rows:
         if not run.finished or not kind_of_run(run.config).compared:
             return None
         lead = explain_lead(run, "features", "what each column is worth to the network")
@@ -48,9 +48,8 @@ def features_section(run: RunFiles, network: RunNetwork) -> Section | None:
     return Section("features", title, lead, figures=(figure,), table=table)
 
 
-def _weights(folder: Path) -> str:
-    """A digest of the network's weights; nothing where they cannot be read."""
-    try:
-        return hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
-    except OSError:
-        return ""
+def known_features(run: RunFiles) -> Sequence[Mapping[str, Any]]:
+    """What the columns are worth to the network, the most first; nothing where that is unknown."""
+    found = run["features"]
+    known = found.get("network") == run.weights_digest
+    return found.get("features", ()) if known else ()

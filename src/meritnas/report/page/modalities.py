@@ -28,7 +28,7 @@ def modalities_section(run: RunFiles, network: RunNetwork) -> Section | None:
             return None
         what = "what each modality is worth to the network, and what noise does to it"
         lead = explain_lead(run, "modalities", what)
-        return Section("modalities", "Modalities", lead, code=explain_code(run, modalities=True))
+        return Section("modalities", "Modalities", lead, code=explain_code(run, "modalities"))
     metric = metric_name(str(explained.get("metric", "score")))
     figure = use_figure(rows, str(explained.get("metric", "score")))
     table = Table(USE_HEAD, tuple(use_cells(row, explained["score"]) for row in rows))

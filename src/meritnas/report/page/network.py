@@ -9,6 +9,7 @@ from meritnas.report.charts.network import graph_picture, layers_picture
 from meritnas.report.names import amount_text, cost_name
 from meritnas.report.numbers import duration_text, score_text, share_text
 from meritnas.report.page.section import Section, Table
+from meritnas.report.page.tiles import answer_tiles
 from meritnas.report.run_files import RunFiles
 from meritnas.report.run_network import RunNetwork
 from meritnas.report.terminal.summary import summary_rows
@@ -20,9 +21,10 @@ _TASKS = {"multiclass": "one of several classes", "binary": "one of two classes"
 def summary_section(run: RunFiles, network: RunNetwork) -> Section:
     """The network, its score, and what it was found with."""
     lead = "" if run.finished else "This run is not finished; the page shows what there is so far."
+    text = "\n".join(network.lines(run.network)) if run.network else ""
+    tiles = answer_tiles(run["result"]) if run.finished else ()
     facts = tuple(summary_facts(run))
-    code = "\n".join(network.lines(run.network)) if run.network else ""
-    return Section("summary", "Summary", lead, facts, code=code)
+    return Section("summary", "Summary", lead, facts, network=text, tiles=tiles)
 
 
 def summary_facts(run: RunFiles) -> list[tuple[str, str]]:
@@ -81,7 +83,7 @@ def limits_section(run: RunFiles, network: RunNetwork) -> Section | None:
     if not rows:
         return None
     figure = Figure(limit_bars("What is used of the limits", rows))
-    return Section("limits", "Limits", lead, figures=(figure,))
+    return Section("limits", "Limits", lead, figures=(figure,), half=True)
 
 
 def network_section(run: RunFiles, network: RunNetwork) -> Section | None:

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from meritnas.errors import MeritNASError
+from meritnas.report.page.confusion import confusion_section
 from meritnas.report.page.credit import (
     alternatives_section,
     credit_section,
     interactions_section,
 )
+from meritnas.report.page.each_class import each_class_section
+from meritnas.report.page.failures import failures_section
 from meritnas.report.page.features import features_section
+from meritnas.report.page.missed_words import dear_words_section, word_ranks_section
 from meritnas.report.page.modalities import (
     modalities_section,
     noise_section,
     noisy_worth_section,
 )
 from meritnas.report.page.network import limits_section, network_section, summary_section
+from meritnas.report.page.residuals import residuals_section
 from meritnas.report.page.search import (
     candidates_section,
     cost_section,
@@ -34,6 +40,9 @@ from meritnas.report.page.search import (
     tradeoff_section,
 )
 from meritnas.report.page.section import Section
+from meritnas.report.page.thresholds import thresholds_section
+from meritnas.report.page.whole_words import whole
+from meritnas.report.page.worst import worst_section
 from meritnas.report.page.yardstick import yardstick_section
 from meritnas.report.repeat import repeat_command
 from meritnas.report.run_files import RunFiles, read_run
@@ -46,28 +55,55 @@ from meritnas.wording import visible_line
 NAME = "report.html"
 """The file in a run's folder."""
 
-_MAKERS: dict[str, Callable[[RunFiles, RunNetwork], Section | None]] = {
-    "summary": summary_section,
-    "limits": limits_section,
-    "network": network_section,
-    "yardstick": yardstick_section,
-    "learning": learning_section,
-    "policy": policy_section,
-    "entropy": entropy_section,
-    "feasible": feasible_section,
-    "credit": credit_section,
-    "alternatives": alternatives_section,
-    "interactions": interactions_section,
-    "features": features_section,
-    "modalities": modalities_section,
-    "noise": noise_section,
-    "noisy-worth": noisy_worth_section,
-    "cost": cost_section,
-    "tradeoff": tradeoff_section,
-    "candidates": candidates_section,
-    "race": race_section,
-    "finalists": finalists_section,
+Maker = Callable[[RunFiles, RunNetwork], Section | None]
+
+_PARTS: dict[str, dict[str, Maker]] = {
+    "The answer": {
+        "summary": summary_section,
+        "limits": limits_section,
+        "yardstick": yardstick_section,
+    },
+    "How it fails": {
+        "failures": failures_section,
+        "confusion": confusion_section,
+        "classes": each_class_section,
+        "thresholds": thresholds_section,
+        "residuals": residuals_section,
+        "words": word_ranks_section,
+        "dear": dear_words_section,
+        "worst": worst_section,
+        "features": features_section,
+        "modalities": modalities_section,
+        "noise": noise_section,
+        "noisy-worth": noisy_worth_section,
+    },
+    "The network": {"network": network_section},
+    "The search": {
+        "finalists": finalists_section,
+        "race": race_section,
+        "tradeoff": tradeoff_section,
+        "learning": learning_section,
+        "policy": policy_section,
+        "entropy": entropy_section,
+        "feasible": feasible_section,
+        "candidates": candidates_section,
+        "cost": cost_section,
+    },
+    "Credit": {
+        "credit": credit_section,
+        "alternatives": alternatives_section,
+        "interactions": interactions_section,
+    },
 }
+_LAST = "Notes"
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """Sections that belong together."""
+
+    title: str
+    sections: tuple[Section, ...]
 
 
 def report_page(folder: Path, reload_seconds: int | None = None) -> str:
@@ -79,11 +115,16 @@ def report_page(folder: Path, reload_seconds: int | None = None) -> str:
     """
     run = read_run(folder)
     network = run_network(run)
-    sections, problems = sections_of(run, network)
-    sections += _last_sections(run, [*run.problems, *problems])
+    problems = list(run.problems)
+    chapters = [_chapter(title, run, network, problems) for title in _PARTS]
+    chapters.append(Chapter(_LAST, tuple(_last_sections(run, problems))))
+    name = _name(run)
+    short = network.short(run.network) if run.network else ""
     return _template().render(
-        title=_title(run, network),
-        sections=sections,
+        title=f"{name}: {short}" if short else name,
+        name=name,
+        network=short,
+        chapters=[chapter for chapter in chapters if chapter.sections],
         finished=run.finished,
         reload_seconds=reload_seconds,
         version=__version__,
@@ -92,16 +133,22 @@ def report_page(folder: Path, reload_seconds: int | None = None) -> str:
 
 def sections_of(run: RunFiles, network: RunNetwork) -> tuple[list[Section], list[str]]:
     """The parts that a run has numbers for, and what is wrong with others."""
-    sections: list[Section] = []
     problems: list[str] = []
-    for name, make in _MAKERS.items():
+    chapters = [_chapter(title, run, network, problems) for title in _PARTS]
+    return [section for chapter in chapters for section in chapter.sections], problems
+
+
+def _chapter(title: str, run: RunFiles, network: RunNetwork, problems: list[str]) -> Chapter:
+    """The sections that a run has numbers for; what could not be made is a problem."""
+    found = []
+    for name, make in _PARTS[title].items():
         try:
             section = make(run, network)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             problems.append(f"the part '{name}' could not be made ({error!r}) and was left out")
         else:
-            sections += [section] if section is not None else []
-    return sections, problems
+            found += [section] if section is not None else []
+    return Chapter(title, tuple(found))
 
 
 def write_report(folder: Path, out: Path | None = None) -> Path:
@@ -131,6 +178,7 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["whole"] = whole
     return environment.get_template("report.html")
 
 
@@ -166,7 +214,7 @@ def _ending(run: RunFiles) -> str:
         return ""
 
 
-def _title(run: RunFiles, network: RunNetwork) -> str:
+def _name(run: RunFiles) -> str:
+    """Of the data."""
     data = run.config.get("data")
-    name = str(data.get("name", "a run")) if isinstance(data, dict) else "a run"
-    return f"{name}: {network.short(run.network)}" if run.network else name
+    return str(data.get("name", "a run")) if isinstance(data, dict) else "a run"

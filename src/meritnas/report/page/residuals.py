@@ -5,7 +5,6 @@ from __future__ import annotations
 from meritnas.report.charts.figure import Figure
 from meritnas.report.charts.histogram import histogram
 from meritnas.report.charts.scatter import scatter_chart
-from meritnas.report.numbers import share_text
 from meritnas.report.page.failures import failures_of, rows_text
 from meritnas.report.page.section import Section
 from meritnas.report.run_files import RunFiles
@@ -30,7 +29,7 @@ def residuals_section(run: RunFiles, network: RunNetwork) -> Section | None:
     facts = [("true values", f"{low:,.6g} to {high:,.6g}")]
     facts.append(("mean residual", f"{found['bias']:+,.4g}"))
     facts += [
-        (f"{share_text(level)} are off by at most", f"{size:,.4g}")
+        (f"{100 * level:g} % are off by at most", f"{size:,.4g}")
         for level, size in found["within"]
     ]
     return Section(

@@ -8,8 +8,9 @@ from typing import Any
 
 from meritnas.engine.candidates import JUDGING
 from meritnas.report.candidate_rows import candidate_rows
+from meritnas.report.charts.curve_figure import curve_figure
 from meritnas.report.charts.figure import Figure
-from meritnas.report.charts.lines import Series, line_chart
+from meritnas.report.charts.lines import Series
 from meritnas.report.charts.pareto_figure import pareto_figure
 from meritnas.report.charts.shares import share_chart
 from meritnas.report.names import metric_name
@@ -27,6 +28,10 @@ SHOWN_DECISIONS = 24
 _SHOWN_CURVES = 12
 
 _PHASES = {"warmup": "warm-up", "joint": "searching", "frozen": "judging"}
+_COST_CURVES = {
+    "passes": "Passes of the supernet so far",
+    "evaluations": "Evaluations in each judging step",
+}
 _SEARCH_CURVES = (
     ("train_loss", "training loss of shared weights"),
     ("reward", "reward of what was tried"),
@@ -38,9 +43,9 @@ def learning_section(run: RunFiles, network: RunNetwork) -> Section | None:
     """Losses and rewards while searching, and the losses of every training alone."""
     figures = []
     for key, words in _SEARCH_CURVES:
-        chart = line_chart(words, [Series(words, _over_steps(run, key))], "step")
-        if chart:
-            figures.append(Figure(chart, f"Search: {words}"))
+        curve = Series(words, _over_steps(run, key))
+        figure = curve_figure(words, [curve], "step", f"Search: {words}")
+        figures += [figure] if figure else []
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for one in run["retrain"].get("results", ()):
         groups.setdefault(str(one["architecture"]), []).append(one)
@@ -48,7 +53,8 @@ def learning_section(run: RunFiles, network: RunNetwork) -> Section | None:
     for text, trainings in sorted(groups.items(), key=lambda g: -max(map(_length, g[1]))):
         if all(one["valid_loss"] is None for one in trainings):  # they diverged
             continue
-        figures.append(_training_figure(network.short(text), trainings))
+        figure = _training_figure(network.short(text), trainings)
+        figures += [figure] if figure else []
     if not figures:
         return None
     shown, folded = tuple(figures[:_SHOWN_CURVES]), tuple(figures[_SHOWN_CURVES:])
@@ -88,9 +94,10 @@ def entropy_section(run: RunFiles, network: RunNetwork) -> Section | None:
     """How undecided the search was."""
     del network
     curve = Series("entropy", _over_steps(run, "entropy"))
-    chart = line_chart("Entropy of the beliefs over steps", [curve], "step", (0.0, 1.02))
+    title = "Entropy of the beliefs over steps"
+    figure = curve_figure(title, [curve], "step", bounds=(0.0, 1.02))
     lead = "1 where every option is as likely as the others, 0 where everything is certain."
-    return Section("entropy", "Entropy", lead, figures=(Figure(chart),)) if chart else None
+    return Section("entropy", "Entropy", lead, figures=(figure,), half=True) if figure else None
 
 
 def feasible_section(run: RunFiles, network: RunNetwork) -> Section | None:
@@ -100,11 +107,11 @@ def feasible_section(run: RunFiles, network: RunNetwork) -> Section | None:
     small = bool(points) and max(share for _, share in points) < 0.05
     curve = Series("probability", points)
     title = "Probability that a draw fits, over steps"
-    chart = line_chart(title, [curve], "step", None if small else (0.0, 1.02))
-    if not chart:
+    figure = curve_figure(title, [curve], "step", bounds=None if small else (0.0, 1.02))
+    if not figure:
         return None
     lead = "The probability that a network drawn decision by decision fits limits and rules."
-    return Section("feasible", "Chance that a draw fits", lead, figures=(Figure(chart),))
+    return Section("feasible", "Chance that a draw fits", lead, figures=(figure,), half=True)
 
 
 def cost_section(run: RunFiles, network: RunNetwork) -> Section | None:
@@ -112,12 +119,10 @@ def cost_section(run: RunFiles, network: RunNetwork) -> Section | None:
     del network
     if not run.events:
         return None
-    passes = line_chart("Passes over steps", [Series("passes", _over_steps(run, "passes"))], "step")
-    figures = [Figure(passes, "Passes of the supernet so far")] if passes else []
-    evaluations = [Series("evaluations", _over_steps(run, "evaluations"))]
-    judged = line_chart("Evaluations a step", evaluations, "step")
-    if judged:
-        figures.append(Figure(judged, "Evaluations in each judging step"))
+    figures = []
+    for key, caption in _COST_CURVES.items():
+        figure = curve_figure(caption, [Series(key, _over_steps(run, key))], "step", caption)
+        figures += [figure] if figure else []
     seconds = run["architecture"].get("seconds")
     facts = []
     last = run.events[-1]["step"]
@@ -254,7 +259,7 @@ def _over_steps(run: RunFiles, key: str) -> list[tuple[float, float]]:
     return [(e["step"], e[key]) for e in run.events if isinstance(e.get(key), int | float)]
 
 
-def _training_figure(short: str, trainings: Sequence[Mapping[str, Any]]) -> Figure:
+def _training_figure(short: str, trainings: Sequence[Mapping[str, Any]]) -> Figure | None:
     """The losses of the trainings of one network, by epoch."""
     series = []
     several = len(set(map(_length, trainings))) > 1
@@ -269,8 +274,7 @@ def _training_figure(short: str, trainings: Sequence[Mapping[str, Any]]) -> Figu
             name = f"{words}, {part}" if part else f"{words}, validation"
             series.append(Series(name, points, dashed, colour=number))
     title = f"Losses of {short} by epoch"
-    legend = tuple(each for each in series if each.points)
-    return Figure(line_chart(title, series, "epoch"), f"Training {short}", legend)
+    return curve_figure(title, series, "epoch", f"Training {short}")
 
 
 def _phase_table(events: Sequence[Mapping[str, Any]], seconds: Mapping[str, float]) -> Table:

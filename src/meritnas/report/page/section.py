@@ -17,6 +17,34 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """Pictures of the data, side by side, with what is to be said about them.
+
+    Attributes:
+        pictures: (name, PNG file in base64) pairs.
+        words: below them.
+    """
+
+    pictures: tuple[tuple[str, str], ...]
+    words: str
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A number that is read first.
+
+    Attributes:
+        name: what it is.
+        value: it, as text.
+        note: what it is to be compared with, or where it comes from.
+    """
+
+    name: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Section:
     """A part of a run's page; what is empty is not shown.
 
@@ -31,6 +59,10 @@ class Section:
         items: a list of sentences.
         code: something to copy.
         small: whether pictures are small ones.
+        network: the text of a network, line by line, which is never broken.
+        tiles: numbers that are read first.
+        pictures: of the data.
+        half: whether it stands beside another one where there is room.
     """
 
     name: str
@@ -43,3 +75,7 @@ class Section:
     items: tuple[str, ...] = ()
     code: str = ""
     small: bool = False
+    network: str = ""
+    tiles: tuple[Tile, ...] = ()
+    pictures: tuple[Shown, ...] = ()
+    half: bool = False
