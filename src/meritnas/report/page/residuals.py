@@ -29,8 +29,7 @@ def residuals_section(run: RunFiles, network: RunNetwork) -> Section | None:
     facts = [("true values", f"{low:,.6g} to {high:,.6g}")]
     facts.append(("mean residual", f"{found['bias']:+,.4g}"))
     facts += [
-        (f"{100 * level:g} % are off by at most", f"{size:,.4g}")
-        for level, size in found["within"]
+        (f"{100 * level:g} % are off by at most", f"{size:,.4g}") for level, size in found["within"]
     ]
     return Section(
         "residuals",
