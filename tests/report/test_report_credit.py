@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from page_helpers import Page, section
+from page_helpers import Page, code, section
 from rich.console import Console
 from rich.table import Table
 
@@ -74,7 +74,7 @@ def test_data_in_memory_has_a_call_instead_of_a_command(run: Path, tmp_path: Pat
     config = json.loads((folder / "config.json").read_text())
     config["data"]["location"] = None
     (folder / "config.json").write_text(json.dumps(config))
-    assert f"meritnas.explain('{folder}', data=data)" in unescape(report_page(folder))
+    assert code(report_page(folder), "credit") == f"meritnas.explain('{folder}', data=data)"
 
 
 def test_explaining_renews_the_page(explained: Path) -> None:
