@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import DRIVER, PROGRAM, browsing
 from figure_helpers import SVG, Drawn
 from test_report_modalities import FOUND
 from test_report_pareto import ROWS
 
 import meritnas
+from browser import DRIVER, PROGRAM, browsing
 from meritnas.report.charts.comparison_figure import comparison_file
 from meritnas.report.charts.figure_file import figure_file
 from meritnas.report.charts.modality_figure import modality_file
