@@ -15,6 +15,21 @@ FILE = "failures.json"
 _WEIGHTS = "model.safetensors"
 
 
+def failures_noted(job: Job, place: RunStore) -> list[str]:
+    """As `write_failures`, at the end of a run, which never fails for that; what there is to note.
+
+    What was trained may have taken days, and is not written down as a result before.
+    """
+    try:
+        write_failures(job, place)
+    except Exception as error:
+        return [
+            f"how the network fails on test rows could not be found out ({error!r}); try again "
+            "with: meritnas explain RUN --failures"
+        ]
+    return []
+
+
 def write_failures(job: Job, place: RunStore) -> None:
     """Ask a trained network about the test rows; nothing happens where there are none.
 

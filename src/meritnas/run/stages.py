@@ -7,7 +7,7 @@ import math
 from meritnas.engine.loop import Search
 from meritnas.run.augmenting import augmented_recipe, tried_on, try_ways
 from meritnas.run.choice import Listener, choose, favourites_of, kept_choice, write_choice
-from meritnas.run.failing import write_failures
+from meritnas.run.failing import failures_noted
 from meritnas.run.job import Job
 from meritnas.run.kept_search import kept_search, write_plan
 from meritnas.run.spent import spent
@@ -163,11 +163,12 @@ def _train(
         trained = retrain_with(crew, ground, race, recipe, place, listen, own, reserves, threads)
         left = left - trained.seconds
         rows = train_rungs(crew, ground, ladder, race, recipe, place, listen, left, threads)
-    write_failures(job, place)
+    unknown = failures_noted(job, place)
     result, notes = result_of_race(job, store, trained, rows, found)
+    result["notes"] += unknown
     result["spent"] = spent(store, place, rows)
     place.write_json("result.json", result)
-    for text in notes:
+    for text in (*notes, *unknown):
         listen({"kind": "note", "text": text})
 
 
