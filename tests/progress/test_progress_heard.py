@@ -26,6 +26,12 @@ class Terminal(io.StringIO):
         return True
 
 
+def closed() -> io.StringIO:
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
 def table() -> pd.DataFrame:
     return pd.DataFrame({"a": range(60), "y": [k % 2 for k in range(60)]})
 
@@ -61,6 +67,23 @@ def test_where_one_of_both_goes_elsewhere_nothing_is_shown(
         assert isinstance(hears, Listener)
         assert isinstance(hears._progress, BarProgress)
     monkeypatch.setattr(sys, name, io.StringIO())
+    with heard(None) as hears:
+        assert hears is nobody
+
+
+class Tee:
+    """What scripts put in place of standard output to keep a copy."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+@pytest.mark.parametrize("stream", [None, Tee(), closed()], ids=["none", "tee", "closed"])
+def test_streams_of_other_kinds_stop_no_search(
+    monkeypatch: pytest.MonkeyPatch, stream: object
+) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(sys, "stdout", stream)
     with heard(None) as hears:
         assert hears is nobody
 
@@ -119,6 +142,19 @@ def test_a_notebook_is_told_how_far_it_is() -> None:
     assert "seed 3, epoch 4" in last.html
     assert "&lt;b&gt;the column&lt;/b&gt;" in last.html
     assert repr(last).startswith("training 100 %, 6.0 s")
+
+
+def test_trainings_after_others_have_a_time_of_their_own() -> None:
+    """Those for smaller limits come after the race, which may have been resumed in its middle."""
+    seconds, cell = 0.0, Cell()
+    with NotebookProgress(cell, lambda: seconds) as progress:
+        progress.show(training(3))
+        seconds = 8.0
+        progress.show(training(4))
+        progress.show(training(1))
+        seconds = 10.0
+        progress.show(training(2))
+    assert "50 %, 4.0 s left" in cell.shown[-1].html
 
 
 def test_of_several_runs_a_notebook_shows_the_latest() -> None:

@@ -41,11 +41,22 @@ def _where_somebody_looks() -> Progress | None:
     if _in_notebook():
         return NotebookProgress(_display)
     # Standard error alone says little: of `python script.py | less` it is the terminal, too.
-    if not (sys.stdout.isatty() and sys.stderr.isatty()):
+    if not all(map(_is_terminal, (sys.stdout, sys.stderr))):
         return None
     from meritnas.progress.bar import BarProgress  # here: imports of the library need not wait
 
     return BarProgress()
+
+
+def _is_terminal(stream: Any) -> bool:
+    """Whether somebody sees what is written to a stream, of which scripts make their own.
+
+    There is None without a console, and what copies to a file often has no more than `write`.
+    """
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):  # of one that is closed
+        return False
 
 
 def _in_notebook() -> bool:

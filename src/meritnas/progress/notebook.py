@@ -86,7 +86,7 @@ class NotebookProgress(NoProgress):
         """Move the stage's bar."""
         name, now, step = str(event["kind"]), self._now(), int(event["step"])
         before = self._stages.get(name)
-        if before is None:
+        if before is None or step < before.step:  # networks for smaller limits are another stage
             # What was done before the first look, in a resumed stage most, says nothing about time.
             before = _Stage("", step, int(event["steps"]), now, step, now, "")
         self._stages[name] = replace(
