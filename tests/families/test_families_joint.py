@@ -218,6 +218,11 @@ def test_heads_are_there_unless_memory_is_limited_or_somebody_says_no() -> None:
     assert isinstance(built({"peak": 10**6}), FusionSpace)
     assert isinstance(built({}, heads=False), FusionSpace)
     assert built({}).spec.build(Views(), 3, {}) == built({})
+    (told,) = Fusion().remarks({"peak": 10**6})
+    assert "--no-heads" in told
+    assert Fusion().remarks({"params": 10**6}) == Fusion(heads=False).remarks({"peak": 1}) == ()
+    with pytest.raises(SpaceError, match="search without heads"):
+        built({"peak": 10**6}, heads=True).within({"peak": 10**6})
 
 
 def test_the_papers_space_has_no_heads_and_two_steps() -> None:

@@ -234,6 +234,10 @@ def test_sizes_of_a_given_architecture() -> None:
     fused = Fusion(channels=4).of_architecture(text)
     assert (fused.cells, fused.steps, fused.new_inputs, fused.channels) == (2, 2, False, 4)
     assert Fusion(cells=5).of_architecture(text).cells == 5
+    assert fused.heads is None
+    heads = f"{text} + mean-each(a: 8, all=16)"
+    assert Fusion().of_architecture(heads).heads
+    assert Fusion(heads=False).of_architecture(heads).heads is False
     assert Recurrent().of_architecture("|tanh~0|") == Recurrent()
 
 

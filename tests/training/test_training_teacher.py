@@ -10,6 +10,7 @@ import torch
 from test_training_retrain import CONFIG, RECIPE, SETTINGS, bundle_of, files
 from torch import Tensor, nn
 
+from meritnas import convnet_space
 from meritnas.data.bundle import Bundle, Part
 from meritnas.data.columns.inputs import TableInputs
 from meritnas.data.stream import BatchStream
@@ -21,7 +22,7 @@ from meritnas.store.run_store import RunStore
 from meritnas.tasks.crew import Alone
 from meritnas.tasks.task import Material
 from meritnas.training import teacher
-from meritnas.training.one_training import Ground
+from meritnas.training.one_training import Ground, OneTraining
 from meritnas.training.race import Race, Training, best_of
 from meritnas.training.retrain import Retrained, retrain_with
 from meritnas.training.teacher import answers_of, check_trees, mean_answers, trees_out_of_fold
@@ -144,6 +145,23 @@ def test_several_networks_answer_with_the_mean_of_their_chances(kind: str) -> No
     assert torch.allclose(found, each.mean(dim=0))
     if kind == "multiclass":
         assert torch.allclose(found.sum(dim=1), torch.ones(10))
+
+
+def test_a_teacher_whose_weights_an_earlier_version_named_answers_as_it_did() -> None:
+    family, text = convnet_space(3, (1, 4, 4)), "4x4 plain3(16x1) plain3(32x1)"
+    child, task = family.child(text, seed=1).eval(), TASKS["multiclass"]
+    images = torch.rand(6, 1, 4, 4)
+    rows = Part(images, torch.zeros(6, dtype=torch.int64))
+    names = ("rest.blocks.0.", "stage1block1."), ("rest.rest.blocks.0.", "stage2block1.")
+    before = {}
+    for name, value in child.state_dict().items():
+        for now, then in (*names, ("rest.rest.rest.output.", "output.")):
+            name = then + name.removeprefix(now) if name.startswith(now) else name
+        before[name] = value
+    one = OneTraining(Training(text, 0.0, 0, 1), RECIPE, 1, teachers=((text, before),))
+    ground = Ground(family, Bundle("images", rows, rows, rows, None, task))
+    expected = mean_answers(task, [child], images)
+    assert torch.equal(one._taught(ground).sample.taught, expected)
 
 
 RACE = Race(("8-4", "4-4"), (0.0, 0.3), (4, 5), 3, taught=2)

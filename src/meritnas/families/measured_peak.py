@@ -26,11 +26,13 @@ class MeasuredPeak:
     Attributes:
         family: whose children.
         device: where they are run: `meta`, or `cpu` where a user's own code needs numbers.
+        fewer: how there would be fewer of them, for an error.
         unit: what is counted.
     """
 
     family: Family
     device: str = "meta"
+    fewer: str = "offer fewer options"
     unit: str = PEAK_UNIT
 
     @property
@@ -59,7 +61,7 @@ class MeasuredPeak:
             raise SpaceError(
                 f"the memory of networks of this space is known network by network, and can be "
                 f"limited where there are at most {_MOST_MEASURED:,} of them, not "
-                f"{math.prod(sizes):,}; offer fewer options, or leave max_peak_kb out"
+                f"{math.prod(sizes):,}; {self.fewer}, or leave max_peak_kb out"
             )
         every = np.array(list(itertools.product(*map(range, sizes))))
         valid = self.family.space.valid(every)

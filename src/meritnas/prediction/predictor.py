@@ -20,7 +20,7 @@ from meritnas.errors import StoreError, UsageError
 from meritnas.plugins import Trust, Trusted
 from meritnas.prediction.answered import check_answered
 from meritnas.prepare.config import read_settings
-from meritnas.prepare.family import check_identity, make_family
+from meritnas.prepare.family import check_identity, make_family, trained_network
 from meritnas.prepare.preprocessing import read_preprocessing
 from meritnas.settings.checks import check_arguments
 from meritnas.store.checked_path import checked_path
@@ -103,14 +103,7 @@ def load_predictor(run: Path | str, network: str | None = None, trust: Trusted =
     weights, metadata = weights_store(store, network).read_weights("model.safetensors")
     family, text = make_family(settings, encoder, task), metadata.get("architecture", "")
     check_identity(store, family)
-    module = family.child(text)
-    try:
-        module.load_state_dict(family.own_weights(text, weights))
-    except RuntimeError as error:
-        raise StoreError(
-            f"the weights in {store.folder} do not fit its network; train it anew with: "
-            f"meritnas retrain {store.folder}"
-        ) from error
+    module = trained_network(family, text, weights, store)
     return Predictor(encoder, replace(task, threshold=_threshold(metadata, store)), module)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from torch import Tensor, nn
+
 from meritnas.data.kind import Encoder
 from meritnas.data.task import Task
 from meritnas.errors import StoreError, UsageError, told
@@ -40,6 +42,25 @@ def make_family(settings: SearchSettings, encoder: Encoder, task: Task) -> Famil
         )
     family = family.answering(_ANSWERS[task.kind])
     return with_plain(family, encoder, task) if settings.plain else family
+
+
+def trained_network(
+    family: Family, text: str, weights: Mapping[str, Tensor], store: RunStore
+) -> nn.Module:
+    """The network of a run with the weights that it keeps.
+
+    Raises:
+        StoreError: They are another network's.
+    """
+    module = family.child(text)
+    try:
+        module.load_state_dict(family.own_weights(text, weights))
+    except RuntimeError as error:
+        raise StoreError(
+            f"the weights in {store.folder} do not fit its network; train it anew with: "
+            f"meritnas retrain {store.folder}"
+        ) from error
+    return module
 
 
 def check_identity(store: RunStore, family: Family) -> None:

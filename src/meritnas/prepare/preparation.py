@@ -180,8 +180,9 @@ def _notes(
 ) -> tuple[str, ...]:
     """What a user should know about the data and the target."""
     remarks = kind.remarks(source, outline, bundle.encoder, settings.reading)
+    limited = settings.space.remarks(settings.limits)
     given = (GIVEN_NOTE,) if settings.teacher == "given" else ()
-    return (*source.notes, *outline.notes, *remarks, *given)
+    return (*source.notes, *outline.notes, *remarks, *limited, *given)
 
 
 class _Kept(dict[str, Any]):

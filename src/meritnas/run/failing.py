@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from meritnas.devices.placement import placed
 from meritnas.failures.failures import failures_on
+from meritnas.prepare.family import trained_network
 from meritnas.run.job import Job
 from meritnas.store.run_store import RunStore
 from meritnas.training.threads import limited_threads
@@ -42,8 +43,7 @@ def write_failures(job: Job, place: RunStore) -> None:
         return
     weights, about = place.read_weights(_WEIGHTS)
     text = about["architecture"]
-    module = family.child(text)
-    module.load_state_dict(family.own_weights(text, weights))
+    module = trained_network(family, text, weights, place)
     task = replace(bundle.task, threshold=float(about.get("threshold", "0.5")))
     with limited_threads(job.settings.threads):
         found = failures_on(

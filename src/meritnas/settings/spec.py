@@ -132,6 +132,11 @@ class SpaceSpec(Spec):
         del family, limits
         return None
 
+    def remarks(self, limits: Mapping[str, int]) -> tuple[str, ...]:
+        """What a user should know about what follows from limits, a sentence each."""
+        del limits
+        return ()
+
     def check_reading(self, reading: Any) -> None:
         """Complain about what does not go together with how the data is read."""
         del reading

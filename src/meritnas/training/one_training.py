@@ -122,7 +122,8 @@ class OneTraining:
         rows, networks = bundle.train.sample, []
         for architecture, weights in self.teachers:
             module = family.child(architecture)
-            module.load_state_dict(weights, strict=False)  # but for a head that only helps to train
+            own = family.own_weights(architecture, weights)
+            module.load_state_dict(own, strict=False)  # but for a head that only helps to train
             networks.append(placed(module, rows.inputs.device))
         return replace(rows, taught=mean_answers(bundle.task, networks, rows.inputs))
 

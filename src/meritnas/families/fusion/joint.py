@@ -160,7 +160,8 @@ class JointSpace(TimedFamily):
     def maxima(self) -> Mapping[str, Maximum]:
         """The memory that is needed at once, measured."""
         own = any(callable(each) for _, each in self.fusion.backbones)
-        return WhenAsked(peak=partial(MeasuredPeak, self, "cpu" if own else "meta"))
+        place, fewer = "cpu" if own else "meta", "search without heads (heads=False, --no-heads)"
+        return WhenAsked(peak=partial(MeasuredPeak, self, place, fewer))
 
     def supernet(self, seed: int = 0) -> GatedSupernet:
         """Fresh shared weights; each width of a head has its own."""

@@ -22,9 +22,12 @@ WAYS = (SUM, MEAN, SUM + EACH, MEAN + EACH)
 """How cells and heads become one, and whether heads learn by themselves."""
 
 _TAIL = re.compile(r"(?:^|\+)\s*((?:sum|mean)(?:-each)?)\s*\(([^()]*)\)\s*$")
-
-
 _HEAD = re.compile(r"\s*(.*?)\s*([:=])\s*(\d{1,5})\s*")
+
+
+def has_heads(text: str) -> bool:
+    """Whether a network that is written like this has heads."""
+    return _TAIL.search(text) is not None
 
 
 @dataclass(frozen=True)

@@ -167,6 +167,16 @@ class Fusion(SpaceSpec):
         """Those of all operations of all steps."""
         return family.costs["params"].of_all
 
+    def remarks(self, limits: Mapping[str, int]) -> tuple[str, ...]:
+        """That there are no heads where nobody said so, and memory is limited."""
+        if self.heads is not None or "peak" not in limits:
+            return ()
+        return (
+            "modalities do not answer by themselves (heads) where memory is limited, because what "
+            "networks with heads take is known network by network; a limit on parameters or size "
+            "leaves heads in, --no-heads leaves this out",
+        )
+
     def check_reading(self, reading: Any) -> None:
         """Complain about a modality with two backbones, one trained along and one frozen."""
         twice = sorted(set(self.backbones) & set(reading.frozen_backbones))
@@ -176,7 +186,9 @@ class Fusion(SpaceSpec):
             )
 
     def of_architecture(self, text: str) -> Self:
-        """Cells and steps as the text has them, where nobody gave others; any inputs."""
+        """Cells, steps and heads as the text has them, where nobody gave others; any inputs."""
+        from meritnas.families.fusion.joint_text import has_heads
+
         cells = [part for part in text.split("+") if "cell" in part.partition("(")[0]] or [text]
         steps = len(cells[0].split(";"))
         if max(len(cells), steps) > _MOST:
@@ -186,6 +198,7 @@ class Fusion(SpaceSpec):
             )
         return replace(
             self,
+            heads=True if self.heads is None and has_heads(text) else self.heads,
             cells=self.cells or len(cells),
             steps=steps if self.steps == 1 else self.steps,
             new_inputs=False,
