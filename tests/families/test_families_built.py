@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -360,6 +361,43 @@ def test_networks_are_drawn_and_written_as_python(
         written = names["Network"]()
         written.load_state_dict(child.state_dict())
         assert torch.equal(written.eval()(rows), child(rows))
+
+
+def test_a_network_is_written_for_people_and_for_earlier_versions_of_torch() -> None:
+    class Crossing(nn.Module):
+        """Values that are read late, twice, and never."""
+
+        def __init__(self, pick: mn.Pick, inputs: Sequence[int], outputs: int) -> None:
+            super().__init__()
+            width = pick.width("width", 2, 4)
+            self.nothing, self.norm = nn.Identity(), mn.BatchNorm2d(width, eps=1e-3)
+            self.first = mn.Conv2d(inputs[0], width, 3, padding=1)
+            self.end = nn.Sequential(nn.Flatten(), mn.Linear(width * 16, outputs))
+            self.along = nn.GRU(4, 4, batch_first=True)  # whose signature names no options
+
+        def forward(self, x: Tensor) -> Tensor:
+            first = self.nothing(self.first(x))
+            second, third = torch.relu(first), torch.sigmoid(first)
+            torch.tanh(third)
+            fourth = self.norm(second * third)
+            found: Tensor = self.end(fourth + second - first + x.mean())
+            return found + self.along(x[:, 0])[0].mean()
+
+    family = space_of(lambda *given: Crossing(*given), (1, 4, 4), 2)
+    child = family.child("4", seed=1).eval()
+    source = family.source("4")
+    assert "nn.BatchNorm2d(4, eps=0.001))" in source
+    assert "nn.Conv2d(1, 4, kernel_size=(3, 3), padding=(1, 1)))" in source
+    forward = source[source.index("def forward") : source.index("def load")]
+    assert "Identity" not in source
+    assert "= None" not in forward
+    assert len(set(re.findall(r"^ +(\w+) = ", forward, re.MULTILINE))) <= 5
+    names: dict[str, Any] = {"__name__": "model"}
+    exec(source, names)
+    written = names["Network"]()
+    written.load_state_dict(child.state_dict())
+    rows = torch.randn(3, 1, 4, 4)
+    assert torch.equal(written.eval()(rows), child(rows))
 
 
 def test_categories_and_tensors_of_ones_own_are_written_as_python_too() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import Any
 
 import torch
 from torch import Tensor, fx, nn
@@ -24,6 +28,8 @@ _MOST_NUMBERS = 1000
 
 _IMPORTED = ("torch", "device", "inf", "nan", "self", "getattr")
 _SUMS = ("add", "iadd", "add_")
+_FORGOTTEN = re.compile(r";  (?:\w+ = )+None$", re.MULTILINE)
+"""What torch.fx writes after the last use of a name."""
 
 
 class _DrawnTracer(fx.Tracer):
@@ -140,15 +146,9 @@ def source_of(network: nn.Module, text: str, about: str) -> str:
     graph = traced(network.eval(), fx.Tracer())
     if graph is None:
         raise UsageError(_NO_SOURCE.format("its forward depends on more than tensors"))
+    _leave_out_identities(graph)
     lines = "\n".join(f"        {line}" for line in _made(network, graph.graph))
-    for node in graph.graph.nodes:
-        node.type = None  # annotations name what the file does not import
-    code = graph.graph.python_code("self")
-    called = set(re.findall(r"\w+", code.src))
-    strange = sorted(name for name in code.globals if name in called and name not in _IMPORTED)
-    if strange:
-        raise UsageError(_NO_SOURCE.format(f"it calls {', '.join(strange)}"))
-    forward = textwrap.indent(code.src.strip(), "    ")
+    forward = textwrap.indent(_forward(graph.graph), "    ")
     body = forward[forward.index("def forward") :]
     return f'''"""A network that MeritNAS found; needs torch.
 
@@ -204,6 +204,53 @@ class Network(nn.Module):
 {LOAD}'''
 
 
+def _leave_out_identities(graph: fx.GraphModule) -> None:
+    for node in list(graph.graph.nodes):
+        if node.op != "call_module" or not node.args:
+            continue
+        if type(graph.get_submodule(str(node.target))) is nn.Identity:
+            node.replace_all_uses_with(node.args[0])
+            graph.graph.erase_node(node)
+
+
+def _forward(graph: fx.Graph) -> str:
+    """What a graph does, as Python."""
+    names = _few_names(graph)
+    for number, node in enumerate(graph.nodes):
+        node.name = f"value{number}value"  # torch.fx takes no name twice
+        node.type = None  # annotations name what the file does not import
+    code = graph.python_code("self")
+    called = set(re.findall(r"\w+", code.src))
+    strange = sorted(name for name in code.globals if name in called and name not in _IMPORTED)
+    if strange:
+        raise UsageError(_NO_SOURCE.format(f"it calls {', '.join(strange)}"))
+    written = _FORGOTTEN.sub("", code.src.strip())
+    named = re.sub(r"\bvalue(\d+)value\b", lambda found: names[int(found[1])], written)
+    return re.sub(r"^ *(\w+) = \1\n", "", named, flags=re.MULTILINE)
+
+
+def _few_names(graph: fx.Graph) -> list[str]:
+    """Values are called x, y, z, as few as there are at a time: a name that is free is taken again.
+
+    Returns:
+        The name of each node.
+    """
+    last = {read: node for node in graph.nodes for read in node.all_input_nodes}
+    inputs = [str(node.target) for node in graph.nodes if node.op == "placeholder"]
+    fresh = (f"{'xyz'[k % 3]}{k // 3 or ''}" for k in count())
+    names: dict[fx.Node, str] = {}
+    free: list[str] = []
+    for node in graph.nodes:
+        free += [names[read] for read in node.all_input_nodes if last[read] is node]
+        if node.op == "placeholder":
+            names[node] = str(node.target)
+        else:
+            names[node] = free.pop() if free else next(n for n in fresh if n not in inputs)
+        if node not in last:
+            free.append(names[node])
+    return list(names.values())
+
+
 def _made(network: nn.Module, graph: fx.Graph) -> Iterator[str]:
     """Lines that make the parts of a network: layers that are called, tensors of their own."""
     called = {node.target for node in graph.nodes if node.op == "call_module"}
@@ -226,14 +273,35 @@ def _made(network: nn.Module, graph: fx.Graph) -> Iterator[str]:
 
 def _layer(name: str, module: nn.Module) -> str:
     """How a layer is made."""
-    made = f"nn.{module!r}"
+    made = ""
     try:
+        made = _shortened(f"nn.{module!r}", inspect.signature(type(module)).parameters)
         again = eval(made, {"nn": nn})  # torch's own words for a layer of torch
     except Exception:
         again = None
     if type(again) is not type(module) or not _alike(again, module):
         raise UsageError(_NO_SOURCE.format(f"'{name}' is no layer of torch's own"))
     return made
+
+
+def _shortened(made: str, parameters: Mapping[str, inspect.Parameter]) -> str:
+    """A call without what is so by default, of which older versions of torch know less."""
+    call = ast.parse(made, mode="eval").body
+    assert isinstance(call, ast.Call)
+    usual = {name: one.default for name, one in parameters.items()}
+    call.keywords = [
+        one for one in call.keywords if one.arg not in usual or not _is(one.value, usual[one.arg])
+    ]
+    return ast.unparse(call)
+
+
+def _is(written: ast.expr, default: Any) -> bool:
+    """Whether what is written is a default, which stands for all dimensions alike."""
+    try:
+        value = ast.literal_eval(written)
+    except ValueError:  # a name, such as inf
+        return False
+    return all(one == default for one in (value if isinstance(value, tuple) else (value,)))
 
 
 def _stored(tensor: Tensor) -> str:
