@@ -80,8 +80,12 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
 
 
 def test_the_page_of_the_package_links_to_nothing_that_is_not_there() -> None:
-    links = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text())
-    assert all(link.startswith("https://") for link in links), links
+    """An index of packages shows the page without the repository; its picture is left out there."""
+    found = re.findall(r"(!?)\[[^]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text())
+    assert all(shown or link.startswith("https://") for shown, link in found), found
+    pictures = [link for shown, link in found if shown]
+    assert len(pictures) == 1
+    assert (ROOT / pictures[0]).is_file()
 
 
 def test_the_wheel_works_without_extras_and_without_a_browser(wheel: Path, tmp_path: Path) -> None:

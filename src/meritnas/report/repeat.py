@@ -93,6 +93,8 @@ def _trained(settings: SearchSettings) -> Iterator[Flag]:
             continue
         if name == "teacher_share" and settings.teacher is None:
             continue
+        if name == "adam_eps" and alone.optimizer != "adam":  # which a request refuses
+            continue
         value = getattr(alone, name)
         if name == "dropout" or getattr(search, name) == value:
             default = getattr(usual, name) if usual and name != "batch_size" else None
