@@ -150,6 +150,7 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
             "smoothing": 0.0,
             "precision": "float32",
             "teacher_share": 0.6,
+            "adam_eps": 1e-08,
         },
         "child_recipe": None,
         "warmup": 0.5,

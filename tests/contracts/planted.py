@@ -103,7 +103,7 @@ def spec_of(space: str, partial: int) -> SpaceSpec:
         "darts": Darts(cells=3, supernet_cells=3, **sizes),
         "recurrent": Recurrent(width=8, nodes=3, known_cells=False),
         KNOWN_CELLS: Recurrent(width=8, nodes=3),
-        "fusion": Fusion(channels=8, length=2, cells=2, steps=1, new_inputs=False),
+        "fusion": Fusion(channels=8, length=2, cells=2, steps=1, new_inputs=False, heads=False),
     }
     return found[space]
 

@@ -376,6 +376,10 @@ class Groups:
     def __len__(self) -> int:
         return len(self._all)
 
+    @property
+    def sample(self) -> Part:
+        return self._all
+
     def window(self, groups: list[int]) -> Part:
         self.read += groups
         starts = np.cumsum([0, *self.groups])

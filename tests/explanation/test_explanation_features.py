@@ -94,7 +94,7 @@ def test_a_given_network_of_a_table_has_columns(
     assert [row["value"] for row in told["features"]] == [one.value for one in found.features]
     kept = pd.read_csv(run / "features.csv")
     np.testing.assert_allclose(kept["value"], found.table()["value"])
-    assert "What columns are worth" in report_page(run)
+    assert "95 % interval" in report_page(run)
     weights = run / "model.safetensors"
     weights.write_bytes(weights.read_bytes() + b" ")
-    assert "What columns are worth" not in report_page(run)
+    assert "95 % interval" not in report_page(run)

@@ -25,7 +25,7 @@ from meritnas.exporting.c.operations import Buffer
 from meritnas.exporting.c.real_source import real_body
 from meritnas.exporting.c.source import real_arena, written
 from meritnas.families.built.family import space_of
-from meritnas.families.family import Family
+from meritnas.families.family import Family, seeded
 from meritnas.families.live_memory import peak_bytes
 
 COLUMNS = TableInputs(5, (3, 9, 2))
@@ -54,14 +54,15 @@ FAMILIES: Mapping[str, tuple[Callable[[], Family], tuple[int, ...], int]] = {
 
 def living(network: nn.Module) -> nn.Module:
     """With norms that have seen something."""
-    for part in network.modules():
-        if isinstance(part, nn.BatchNorm2d):
-            for weight in (part.running_mean, part.weight, part.bias):
-                nn.init.normal_(weight)  # type: ignore[arg-type]
-            nn.init.uniform_(part.running_var, 0.5, 2.0)  # type: ignore[arg-type]
-        if isinstance(part, nn.LayerNorm) and part.weight is not None:
-            nn.init.normal_(part.weight)
-            nn.init.normal_(part.bias)
+    with seeded(0):
+        for part in network.modules():
+            if isinstance(part, nn.BatchNorm2d):
+                for weight in (part.running_mean, part.weight, part.bias):
+                    nn.init.normal_(weight)  # type: ignore[arg-type]
+                nn.init.uniform_(part.running_var, 0.5, 2.0)  # type: ignore[arg-type]
+            if isinstance(part, nn.LayerNorm) and part.weight is not None:
+                nn.init.normal_(part.weight)
+                nn.init.normal_(part.bias)
     return network.eval().requires_grad_(False)
 
 

@@ -65,7 +65,7 @@ def test_every_decision_has_its_chart(name: str, request: pytest.FixtureRequest)
     if name == "table":
         chosen = [f"layer{n}: {w}" for n, w in enumerate(result["architecture"].split("-"), 1)]
     else:
-        prefix = "edge" if name == "cells" else "cell"
+        prefix = ("edge",) if name == "cells" else ("cell", "head", "joined")
         chosen = [
             caption for caption in page.captions if caption.startswith(prefix) and ": " in caption
         ]

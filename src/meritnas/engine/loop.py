@@ -186,8 +186,9 @@ def _load_shared(supernet: Supernet, weights: Mapping[str, Tensor]) -> None:
         module_of(supernet).load_state_dict(weights)
     except RuntimeError as error:
         raise StoreError(
-            "this search stopped with shared weights that its networks do not have now, because "
-            "another version of MeritNAS began it; go on with that version, or search again"
+            "checkpoint.pt does not belong to this run: it has shared weights that the networks do "
+            "not have, as where another version of MeritNAS began it; go on with that version, or "
+            "search again"
         ) from error
 
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from torch import nn
 
 from meritnas.cost.terms import Cost
 from meritnas.data.bundle import Bundle
@@ -29,7 +28,7 @@ from meritnas.strategy.problem import Problem
 from meritnas.strategy.strategy import Strategy, as_strategy
 from meritnas.strategy.turns import AFTER_WEIGHTS
 from meritnas.supernet.probe import Probe
-from meritnas.supernet.supernet import Supernet, module_of
+from meritnas.supernet.supernet import Remembering, Supernet, module_of
 from meritnas.witness.panel import Panel, panel_of
 from meritnas.workers.virtual import VirtualWorkers
 from meritnas.workers.workers import ONE, Workers
@@ -64,7 +63,7 @@ def make_search(
     recipe = settings.recipe
     supernet = make_supernet(settings, ground.searched)
     if settings.workers > 1:
-        _check_shared(module_of(supernet))
+        _check_shared(bundle, supernet)
     train = make_shared_stream(
         bundle.train, recipe.batch_size, settings.seed, recipe.augment, settings.workers
     )
@@ -133,9 +132,14 @@ def strategy_and_plan(
     return strategy, plan
 
 
-def _check_shared(supernet: nn.Module) -> None:
+def _check_shared(bundle: Bundle[Any], supernet: Supernet) -> None:
     """Complain about networks whose weight steps cannot be shared out."""
-    for name, module in supernet.named_modules():
+    if bundle.train.columns is not None and not isinstance(supernet, Remembering):
+        raise UsageError(
+            "workers must be 1 for a text and networks of your own: how much they remember, which "
+            "workers would send each other, is not known before they have run"
+        )
+    for name, module in module_of(supernet).named_modules():
         if getattr(module, "running_mean", None) is not None:
             raise UsageError(
                 f"workers must be 1 for a supernet whose norms keep running statistics, as {name} "

@@ -12,7 +12,7 @@ from torch import Tensor
 from meritnas.data.stream import Batch, BatchToRead, Carry
 from meritnas.supernet.gates import Gates
 from meritnas.supernet.probe import Probe
-from meritnas.supernet.supernet import Recurrent, Supernet, leading_block
+from meritnas.supernet.supernet import Remembering, Supernet, leading_block
 from meritnas.training.block_optimizer import BlockOptimizer, Extents
 
 Drawn = tuple[Gates, BatchToRead]
@@ -99,7 +99,7 @@ def _remembered(supernet: Supernet, one: Drawn) -> int:
     """How many numbers a worker's network remembers of its batch."""
     if _carry(one) is None:
         return 0
-    assert isinstance(supernet, Recurrent)
+    assert isinstance(supernet, Remembering)
     return len(one[1]) * supernet.remembered
 
 

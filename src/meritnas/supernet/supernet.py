@@ -59,11 +59,6 @@ class Supernet(Protocol):
 class Recurrent(Protocol):
     """A supernet that reads words in order and remembers."""
 
-    @property
-    def remembered(self) -> int:
-        """How many numbers it remembers of each row."""
-        ...
-
     def advance(
         self,
         inputs: Tensor,
@@ -72,6 +67,16 @@ class Recurrent(Protocol):
         state: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """(outputs, the state after the last word), from a state or a fresh one."""
+        ...
+
+
+@runtime_checkable
+class Remembering(Recurrent, Protocol):
+    """One whose state has the same size for all networks, so that workers can exchange it."""
+
+    @property
+    def remembered(self) -> int:
+        """How many numbers it remembers of each row."""
         ...
 
 
