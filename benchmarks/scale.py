@@ -1,9 +1,10 @@
 """Path steps a second of a search on one process and on two, and what more would cost.
 
 A path step trains one path of the supernet on one batch. One process takes one a weight step, with
-one thread or with two; two processes with a thread each take two a weight step, as virtual workers,
-and exchange gradients. All take turns, a few steps each, so that whatever else the machine does
-meets all of them; ratios are medians over these turns. Where others use the cores, wall-clock time
+one thread or with two; two processes with a thread each take four a weight step, as virtual
+workers, two each, so that who has a short path waits less, and exchange gradients. All take turns,
+a few steps each, so that whatever else the machine does meets all of them; ratios are medians over
+these turns. Where others use the cores, wall-clock time
 says little of two processes that wait for each other, so CPU time is told as well: a weight step of
 two ranks counts as the longer one's.
 
@@ -54,7 +55,7 @@ from scoreboard import Target, arguments, finish, show
 GOAL = 1.7
 CLASSES = 10
 SHARED = 4
-"""Workers whose search is compared on one, two and four ranks."""
+"""Workers of a search on two ranks, and of the one compared on one, two and four."""
 
 SIMULATED = (1, 8, 64, 512)
 MOST_SIMULATED = 1 << 16
@@ -110,7 +111,7 @@ def take_together(search: Search, steps: int) -> tuple[float, float]:
 
 def help_rounds(work: str, quick: bool, rounds: int, steps: int, ranks: Workers) -> None:
     """The other rank's part."""
-    search = new_search(work, quick, 2, ranks)
+    search = new_search(work, quick, SHARED, ranks)
     for _ in range(rounds + 1):
         take_together(search, steps)
 
@@ -119,18 +120,18 @@ def measured(work: str, quick: bool, rounds: int, paths: int) -> dict[str, Any]:
     """A row of the table."""
     import scale  # by its name: another process cannot find what is in a script that runs
 
-    task = partial(scale.help_rounds, work, quick, rounds, paths // 2)
+    task = partial(scale.help_rounds, work, quick, rounds, paths // SHARED)
     spent: dict[str, list[float]] = {"1 thread": [], "2 threads": [], "2 ranks": []}
     used: list[float] = []
     with limited_threads(1), LocalRanks(2, 1, task) as ranks:
         one, other = (new_search(work, quick, 1, ONE) for _ in range(2))
-        shared = new_search(work, quick, 2, ranks)
+        shared = new_search(work, quick, SHARED, ranks)
         for _ in range(rounds + 1):
             seconds, own = take(one, paths)
             spent["1 thread"].append(seconds)
             with limited_threads(2):
                 spent["2 threads"].append(take(other, paths)[0])
-            seconds, longer = take_together(shared, paths // 2)
+            seconds, longer = take_together(shared, paths // SHARED)
             spent["2 ranks"].append(seconds)
             used.append(sum(own) / longer)
     for times in (*spent.values(), used):
@@ -301,7 +302,7 @@ def main() -> int:
     parser.add_argument("--gbit", type=float, default=10.0, help="a second, between ranks")
     parser.add_argument("--microseconds", type=float, default=50.0, help="until a message arrives")
     args = parser.parse_args()
-    rounds, paths = (2, 2) if args.quick else (args.rounds, args.paths)
+    rounds, paths = (2, SHARED) if args.quick else (args.rounds, args.paths)
     several = {"cells": paths, "table": paths if args.quick else 10 * paths}
     network = Network(args.microseconds / 1e6, 8.0 / (args.gbit * 1e9))
     rows: list[dict[str, Any]] = []

@@ -39,27 +39,42 @@ def work(v: int) -> Tensor:
     return torch.randn(LENGTHS[v]) + v
 
 
-def shares(ranks: Rank | None = None) -> list[Tensor]:
+def shares(ranks: Rank | None = None, loads: Sequence[int] | None = None) -> list[Tensor]:
     torch.manual_seed(7)
-    return VirtualWorkers(len(LENGTHS), ranks or ONE).each(work, LENGTHS)
+    return VirtualWorkers(len(LENGTHS), ranks or ONE).each(work, LENGTHS, loads)
 
 
 def same(one: Sequence[Tensor], other: Sequence[Tensor]) -> bool:
     return len(one) == len(other) and all(map(torch.equal, one, other))
 
 
+@pytest.mark.parametrize("loads", [None, [9, 1, 1, 1, 1, 5], [0, 0, 0, 0, 0, 0]])
 @pytest.mark.parametrize("size", [2, 3, 6])
-def test_shares_and_their_order_are_the_same_whoever_computes_them(size: int) -> None:
+def test_shares_and_their_order_are_the_same_whoever_computes_them(
+    size: int, loads: list[int] | None
+) -> None:
     alone = shares()
     after = torch.get_rng_state()
     assert [len(share) for share in alone] == LENGTHS
     silent = [Rank(rank, size) for rank in range(size)]
     for rank in silent:
-        shares(rank)
+        shares(rank, loads)
         assert torch.equal(torch.get_rng_state(), after)
     sent = [rank.own for rank in silent]
     for rank in range(size):
-        assert same(shares(Rank(rank, size, sent)), alone)
+        assert same(shares(Rank(rank, size, sent), loads), alone)
+
+
+def test_who_has_a_large_share_has_few() -> None:
+    done: dict[int, list[int]] = {0: [], 1: []}
+    for rank, own in done.items():
+
+        def noted(v: int, own: list[int] = own) -> Tensor:
+            own.append(v)
+            return torch.zeros(LENGTHS[v])
+
+        VirtualWorkers(6, Rank(rank, 2)).each(noted, LENGTHS, [9, 1, 2, 1, 1, 3])
+    assert done == {0: [0], 1: [5, 2, 1, 3, 4]}
 
 
 def test_one_worker_computes_as_if_there_was_nothing_between() -> None:

@@ -71,7 +71,9 @@ def mean_gradients(
 
     states = [_remembered(supernet, one) for one in drawn]
     lengths = [_flat_length(own) + state for own, state in zip(blocks, states, strict=True)]
-    shares = probe.workers.each(work, lengths)
+    # Rows that are read where they are trained on stay with the rank that has read others of them.
+    loads = lengths if all(isinstance(batch, Batch) for _, batch in drawn) else None
+    shares = probe.workers.each(work, lengths, loads)
     for one, share, state in zip(drawn, shares, states, strict=True):
         _carry_on(one, share[len(share) - state :])
     probe.passes = passes + len(drawn)  # whoever made them
