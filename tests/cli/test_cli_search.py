@@ -177,6 +177,7 @@ def test_options_reach_the_library(meritnas: Command, sales: Path) -> None:
             "yardstick": None,
             "stream": None,
             "max_unpacked_mb": 4_000,
+            "examples": True,
         },
         "preset": None,
         "pareto": True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -40,3 +41,18 @@ def test_a_run_is_finished_though_nobody_can_say_how_it_fails(
     page = (tmp_path / "run" / "report.html").read_text()
     assert "meritnas.explain_failures" in page
     assert meritnas.explain_failures(tmp_path / "run", data)["numbers"]
+
+
+def test_a_run_without_examples_has_no_value_of_a_row(tmp_path: Path) -> None:
+    data, run = table(), tmp_path / "run"
+    reading = meritnas.TableReading(examples=False)
+    meritnas.search(data, "y", **SHORT, reading=reading, out=run)
+    for file in ("failures.json", "report.html"):
+        text = (run / file).read_text()
+        assert not [value for value in data["y"].iloc[:].map("{:.6g}".format) if value in text]
+    sections = re.findall(r'<section id="([\w-]+)"', (run / "report.html").read_text())
+    assert "residuals" in sections
+    assert "worst" not in sections
+    again = meritnas.explain_failures(run, data)
+    assert "worst" not in again
+    assert "points" not in again["numbers"]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from meritnas.devices.placement import placed
 from meritnas.failures.failures import failures_on
+from meritnas.failures.unnamed import without_rows
 from meritnas.prepare.family import trained_network
 from meritnas.run.job import Job
 from meritnas.store.run_store import RunStore
@@ -53,5 +54,7 @@ def write_failures(job: Job, place: RunStore) -> None:
             job.prepared.kind,
             job.prepared.cells,
         )
+    if not job.settings.reading.examples:
+        found = without_rows(found)
     digest = hashlib.sha256(place.checked(_WEIGHTS)).hexdigest()
     place.write_json(FILE, {"weights": digest, **found})

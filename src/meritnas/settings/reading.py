@@ -23,11 +23,13 @@ class Reading:
 
     Attributes:
         max_unpacked_mb: Most megabytes that a packed file may unpack to.
+        examples: Keep the test rows, pictures or words that the network gets most wrong in the run.
     """
 
     max_unpacked_mb: int = field(
         default=MAX_UNPACKED_MB, kw_only=True, metadata=shown(least=1, most=10**9)
     )
+    examples: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         """Complain about what is not of its type, or beyond its bounds."""

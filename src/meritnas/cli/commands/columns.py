@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from meritnas.data.columns.encoder import ColumnRow
 
 
-_NO_MATTER = ("class_weight", "metric", "yardstick", "frozen_backbones")
+_NO_MATTER = ("class_weight", "metric", "yardstick", "frozen_backbones", "examples")
 """Settings of readings that change nothing about columns."""
 
 _TABLE = "table"

@@ -30,11 +30,11 @@ def word_ranks_section(run: RunFiles, network: RunNetwork) -> Section | None:
 def dear_words_section(run: RunFiles, network: RunNetwork) -> Section | None:
     """The words that have the largest part in the loss."""
     del network
-    found = failures_of(run).get("words")
-    if not found:
+    dearest = failures_of(run).get("words", {}).get("dearest")
+    if not dearest:
         return None
     lead = "What has the largest part in the loss, of which perplexity is made."
-    return Section("dear", "Most missed", lead, table=_table("word", found["dearest"]), half=True)
+    return Section("dear", "Most missed", lead, table=_table("word", dearest), half=True)
 
 
 def _table(what: str, rows: Sequence[Mapping[str, Any]]) -> Table:

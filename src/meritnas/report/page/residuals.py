@@ -17,17 +17,23 @@ def residuals_section(run: RunFiles, network: RunNetwork) -> Section | None:
     found = failures_of(run).get("numbers")
     if not found:
         return None
-    points = [(float(a), float(b)) for a, b in found["points"]]
-    drawn = "" if len(points) == failures_of(run)["rows"] else f" {len(points)} of them are drawn."
+    # Without examples a run keeps neither points nor what true values reach from and to.
+    points = [(float(a), float(b)) for a, b in found.get("points", ())]
+    every = len(points) in (0, failures_of(run)["rows"])
+    drawn = "" if every else f" {len(points)} of them are drawn."
     lead = (
         f"Of {rows_text(run)}, by the one network that the run keeps.{drawn} A residual is what is "
         "predicted less what is true."
     )
-    against = scatter_chart("Predicted against true", points, "true", "predicted")
     counted = histogram("Residuals", found["edges"], found["counts"], "residual", "rows")
-    low, high = found["reach"]
-    facts = [("true values", f"{low:,.6g} to {high:,.6g}")]
-    facts.append(("mean residual", f"{found['bias']:+,.4g}"))
+    figures = [Figure(counted, "Residuals")]
+    if points:
+        against = scatter_chart("Predicted against true", points, "true", "predicted")
+        figures.insert(0, Figure(against, "Predicted against true"))
+    facts = [("mean residual", f"{found['bias']:+,.4g}")]
+    if "reach" in found:
+        low, high = found["reach"]
+        facts.insert(0, ("true values", f"{low:,.6g} to {high:,.6g}"))
     facts += [
         (f"{100 * level:g} % are off by at most", f"{size:,.4g}") for level, size in found["within"]
     ]
@@ -36,5 +42,5 @@ def residuals_section(run: RunFiles, network: RunNetwork) -> Section | None:
         "Predicted and true",
         lead,
         facts=tuple(facts),
-        figures=(Figure(against, "Predicted against true"), Figure(counted, "Residuals")),
+        figures=tuple(figures),
     )
