@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 import meritnas
+from once import made_once
 from test_extras import NEEDS
 
 ROOT = Path(__file__).parents[1]
@@ -39,8 +40,13 @@ main("search wine --max-params 900 --epochs 1 --retrain-epochs 1 --finalists 1 -
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy, so that nothing is left in the tree."""
-    copy = tmp_path_factory.mktemp("source") / "tree"
+    """Built once for all workers."""
+    (built,) = made_once(tmp_path_factory, "wheel", build_wheel).glob("*.whl")
+    return built
+
+
+def build_wheel(copy: Path) -> None:
+    """From a copy, so that nothing is left in the tree."""
     leave = shutil.ignore_patterns("__pycache__", "*.egg-info")
     shutil.copytree(ROOT / "src", copy / "src", ignore=leave)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
@@ -56,8 +62,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         copy,
     ]
     subprocess.run([sys.executable, "-m", "pip", *build], check=True)
-    (built,) = copy.glob("*.whl")
-    return built
 
 
 def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
@@ -93,7 +97,16 @@ def test_the_wheel_works_without_extras_and_without_a_browser(wheel: Path, tmp_p
     venv.create(tmp_path / "fresh", symlinks=True)
     python = tmp_path / "fresh" / "bin" / "python"
     own = {**os.environ, "PATH": "", "PYTHONPATH": ""}
-    install = ["--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel]
+    install = [
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--no-deps",
+        "--no-index",
+        wheel,
+    ]
     subprocess.run([sys.executable, "-m", "pip", *install], env=own, check=True)
     (packages,) = (tmp_path / "fresh").glob("lib/python*/site-packages")
     (packages / "others.pth").write_text(sysconfig.get_path("purelib"))

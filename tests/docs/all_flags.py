@@ -10,10 +10,14 @@ from typer.main import get_command
 from meritnas.cli.chosen import Chosen
 from meritnas.cli.main import make_app
 
+_MADE: dict[str, Any] = {}
+"""All commands by what was chosen: pages ask dozens of times, and making them takes a while."""
+
 
 def click_command(name: str, chosen: Chosen) -> Any:
     """A command as it is with this space and this strategy."""
-    group: Any = get_command(make_app(chosen))
+    key = repr(chosen)
+    group = _MADE.get(key) or _MADE.setdefault(key, get_command(make_app(chosen)))
     assert name in group.commands, f"there is no command {name}"
     return group.commands[name]
 

@@ -16,6 +16,7 @@ from all_pages import NOTEBOOKS, ROOT
 import meritnas
 import meritnas.nn
 from browser import DRIVER, PROGRAM, browsing
+from once import made_once
 
 LOADED = {
     "script": "src",
@@ -49,8 +50,12 @@ class Loads(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built once for all workers."""
+    return made_once(tmp_path_factory, "site", build_site)
+
+
+def build_site(folder: Path) -> None:
     """With every page in its navigation and no link that leads nowhere."""
-    folder = tmp_path_factory.mktemp("site")
     build = ["build", "--strict", "--quiet", "--site-dir", folder]
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", *build],
@@ -60,7 +65,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return folder
 
 
 def read(page: Path) -> Loads:
