@@ -228,6 +228,12 @@ def test_all_of_it_is_seen(browser: Browser, many: Path, page: str, width: int, 
     assert seen["page"] <= width
     assert seen["cut"] == []
     assert round(seen["smallest"], 3) >= 10
+    limits = "document.querySelectorAll('#list .limits')"  # which would push others out of sight
+    assert (
+        0
+        < browser.asked(f"return Math.max(...[...{limits}].map((each) => each.offsetWidth))")
+        < 260
+    )
 
 
 def names(browser: Browser) -> list[str]:
