@@ -93,7 +93,7 @@ class Request:
     strategy: str | StrategySpec | None = field(
         default=None,
         metadata=shown(
-            usual="tabnas; images: manas-ls; texts: advantage; fusion: sm-shapley", metavar="NAME"
+            usual="tabnas; images: manas-ls; texts: random; fusion: sm-shapley", metavar="NAME"
         ),
     )
     preset: Literal["quick", "paper"] | None = field(default=None, metadata=shown(usual="quick"))

@@ -38,7 +38,7 @@ class TextKind(DataKind):
         for name in ("task", "skip_bad_rows", "image_size")
     }
     space = "recurrent"
-    strategy = "advantage"
+    strategy = "random"
     by_looks = False
     least_judged_rows = 1
 
