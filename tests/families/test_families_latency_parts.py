@@ -13,11 +13,13 @@ import torch
 import meritnas
 from flat_search import search
 from meritnas import darts_space, fusion_space, nasbench201_space, recurrent_space
+from meritnas.errors import StoreError
 from meritnas.families import latency
 from meritnas.families.convnet.family import convnet_space
 from meritnas.families.counting import parameters
 from meritnas.families.family import Family
 from meritnas.families.fusion.joint import joint_space
+from unchecked import unchecked_copy
 
 FAMILIES: dict[str, Family] = {
     "convnet": convnet_space(10, (1, 16, 16), ("plain3", "residual5", "inverted3x4se")),
@@ -96,3 +98,7 @@ def test_a_run_keeps_what_was_measured(tmp_path: Path) -> None:
     assert kept["unit"] == "ms an image"
     (tmp_path / "run" / "result.json").unlink()
     assert meritnas.resume(tmp_path / "run").summary["costs"] == result.summary["costs"]
+    fewer = unchecked_copy(tmp_path / "run", tmp_path / "other")
+    (fewer / "latency.json").write_text(json.dumps({**kept, "sizes": [*kept["sizes"], 2]}))
+    with pytest.raises(StoreError, match="is about other decisions than this version"):
+        meritnas.resume(fewer)

@@ -151,7 +151,14 @@ def prepare_again(settings: SearchSettings, store: RunStore, data: Any) -> Prepa
         bundle, family = again.to(settings.device), make_family(settings, encoder, task)
     check_identity(store, family)
     if "latency" in settings.limits:
-        family = family.with_latency(store.decode("latency.json", terms_from_json))
+        terms = store.decode("latency.json", terms_from_json)
+        if tuple(terms.sizes) != tuple(family.space.sizes):
+            raise StoreError(
+                f"latency.json in {store.folder} is about other decisions than this version of "
+                "MeritNAS has for these networks; use the version that made the run, or start a "
+                "new run"
+            )
+        family = family.with_latency(terms)
         if store.has("plain-latency.json"):
             plain = store.decode("plain-latency.json", terms_from_json)
             family = family.with_plain_latency(plain)
