@@ -29,7 +29,7 @@ def yardstick_section(run: RunFiles, network: RunNetwork) -> Section | None:
         f"Fitted on {found['rows']:,} of the rows that the network was trained on, without any "
         f"limit on size, by scikit-learn with its usual settings (but for networks); scored on "
         f"{found['tested']:,} test rows. There are as many trees as are best on validation rows, "
-        "at most 100 for each class."
+        "at most 100, or 100 for each of several classes."
     )
     head = ("", *(f"test {metric_name(metric)}" for metric in metrics))
     return Section("yardstick", "Yardstick", lead, table=Table(head, tuple(rows), (0,)), half=True)
