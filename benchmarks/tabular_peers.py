@@ -68,6 +68,7 @@ from meritnas.data.tables.bundle import encode_table, outline_table
 from meritnas.data.tables.source import Source, load_source
 from meritnas.data.task import Task
 from meritnas.errors import DivergedError
+from meritnas.families.built.family import BuiltSpace
 from meritnas.families.catalogue import space_spec
 from meritnas.families.tabular.spec import Tabular
 from meritnas.families.widths import PAPER_WIDTHS
@@ -209,6 +210,8 @@ def by_optuna(ground: Ground) -> Found | None:
         trial = study.ask()
         asked += 1
         picks = [trial.suggest_int(d.name, 0, len(d.options) - 1) for d in family.space.decisions]
+        if isinstance(family, BuiltSpace):  # TPE decides also what does not arise
+            picks = list(family.origin.plan.canonical(picks))
         architecture = family.space.architecture(picks)
         excess = family.cost(architecture) - ground.limit
         trial.set_user_attr("excess", [excess])
