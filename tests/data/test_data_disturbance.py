@@ -139,6 +139,19 @@ def test_raw_values_are_disturbed_before_a_frozen_backbone_reads_them(backbone: 
     assert (both != inputs)[:, sound].any()
 
 
+def test_two_frozen_modalities_have_noise_of_their_own(backbone: str) -> None:
+    given = views()
+    source = load_modalities({"left": given["photo"], **given, "right": given["photo"]}, "label")
+    frozen = {"left": backbone, "right": backbone}
+    encoder = ModalityEncoder.fit(source.views, np.arange(400), frozen=frozen)
+    samples = NoisySamples(encoder, encoder.transform(source.views), source.views, np.arange(400))
+    names = encoder.layout.names
+    left, right = (
+        samples.seen(names.index(name), "gaussian", 0.1, 1)[:, 1] for name in ("left", "right")
+    )
+    assert float((left - right).std()) > 0.005
+
+
 def test_training_samples_too_go_through_the_backbone_with_their_noise(backbone: str) -> None:
     part = encoded(robust=True, frozen={"photo": backbone}).train.sample
     clean, found = drawn(part)

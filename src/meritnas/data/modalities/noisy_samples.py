@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+_APART = 1_000_003
+"""Between the seeds of modalities: equal values of two of them have noise of their own."""
+
+
 @dataclass(frozen=True)
 class NoisySamples:
     """Samples that can be had with noise, as SM-ShapNAS adds it: to raw values.
@@ -59,7 +63,7 @@ class NoisySamples:
         """What a frozen backbone makes of its modality with noise, [n, 1 + width] with presence."""
         check_noise(kind, level)
         modality = self.encoder.frozen[number]
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator().manual_seed(seed + _APART * number)
         values = self.encoder.layout.values(number)
         out = np.zeros((len(self.rows), 1 + values.stop - values.start), dtype=np.float32)
         if modality.name in self.views:
